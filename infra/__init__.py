@@ -1,0 +1,1 @@
+"""Google Cloud accelerators as Python: one stack file a region."""

@@ -1,0 +1,93 @@
+"""
+What a program declares, in one neutral form that rules and prices read, whichever way it was collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+
+class Unknown:
+    """A value that is known only after the engine has made something."""
+
+    _only: Unknown | None = None
+
+    def __new__(cls) -> Unknown:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+        return cls._only
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown value is neither true nor false; compare with `is UNKNOWN`")
+
+
+UNKNOWN: Final = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret value: never shown."""
+
+    value: Any = field(repr=False)
+
+    def __repr__(self) -> str:
+        return "[secret]"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One declared resource."""
+
+    type: str
+    """Pulumi type token, such as `gcp:storage/bucket:Bucket`."""
+    name: str
+    """Logical name: unique for its type under its parent."""
+    inputs: Mapping[str, Any]
+    """Inputs under the provider's camelCase names. A value, at any depth, may be `UNKNOWN` or a `Secret`."""
+    urn: str = ""
+    parent: str = ""
+    """URN of the parent; empty for a resource right under the stack."""
+    protect: bool = False
+    existing: bool = False
+    """Read, not managed: others own it, and it is never destroyed."""
+
+    @property
+    def is_component(self) -> bool:
+        return self.type.startswith("accelform:")
+
+    def get(self, path: str) -> Any:
+        """
+        The input at a dotted path such as `bootDisk.initializeParams.size`: None where absent, UNKNOWN where any step is unknown.
+        A number steps into a list: `networkInterfaces.0.subnetwork`.
+        """
+        value: Any = self.inputs
+        for step in path.split("."):
+            if value is UNKNOWN:
+                return UNKNOWN
+            if isinstance(value, Mapping):
+                value = value.get(step)
+            elif isinstance(value, list | tuple) and step.isdigit() and int(step) < len(value):
+                value = value[int(step)]
+            else:
+                return None
+        return value
+
+    def leaves(self) -> Iterator[tuple[str, Any]]:
+        """Every leaf of the inputs with its property path, such as `networkInterfaces[0].subnetwork`."""
+        yield from _leaves("", self.inputs)
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(f"{path}.{key}" if path else str(key), inner)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _leaves(f"{path}[{index}]", inner)
+    else:
+        yield path, value

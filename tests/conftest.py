@@ -1,0 +1,1 @@
+"""Shared fixtures. No test sleeps, needs order, or touches a network beyond loopback."""
