@@ -1,0 +1,139 @@
+"""
+Runs a program against the SDK's mock monitor, and keeps what it declares. No engine, no cloud, no state.
+
+Everything computed is unknown, as in a first preview.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pulumi
+from google.protobuf import struct_pb2
+from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import run_pulumi_func
+
+from infra.declared import UNKNOWN, Declared, Secret
+
+PROJECT_NAME = "accelform"
+
+
+class _Mocks(mocks.Mocks):
+    """A resource answers with its inputs and nothing else; a look-up with nothing known."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        return args.resource_id, dict(args.inputs)
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        return {}, None
+
+
+class _Monitor(mocks.MockMonitor):
+    """Keeps each registration as it comes over the wire: inputs with unknowns and secrets, parent, options."""
+
+    def __init__(self) -> None:
+        super().__init__(_Mocks())
+        self.declared: list[Declared] = []
+
+    def Invoke(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
+        answer = struct_pb2.Struct()
+        # The fields of these look-ups that programs read: unknown until somebody is asked.
+        for field in ("billingAccount", "number", "currencyCode"):
+            answer[field] = rpc.UNKNOWN
+        return resource_pb2.ResourceInvokeResponse(**{"return": answer})
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
+        response = super().RegisterResource(request)
+        if request.type != "pulumi:pulumi:Stack":
+            self._keep(request, response.urn, request.object, request.protect, existing=False)
+        return response
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
+        response = super().ReadResource(request)
+        self._keep(request, response.urn, request.properties, protect=False, existing=True)
+        return response
+
+    def _keep(self, request: Any, urn: str, inputs: struct_pb2.Struct, protect: bool, *, existing: bool) -> None:
+        parent = "" if request.parent.split("::")[2:3] == ["pulumi:pulumi:Stack"] else request.parent
+        self.declared.append(
+            Declared(
+                type=request.type,
+                name=request.name,
+                inputs={key: _value(value) for key, value in inputs.fields.items()},
+                urn=urn,
+                parent=parent,
+                protect=protect,
+                existing=existing,
+            )
+        )
+
+
+def _value(value: struct_pb2.Value) -> Any:
+    kind = value.WhichOneof("kind")
+    if kind == "struct_value":
+        fields = value.struct_value.fields
+        signature = fields.get(rpc._special_sig_key)
+        if signature is not None and signature.string_value == rpc._special_secret_sig:
+            return Secret(_value(fields["value"]))
+        return {key: _value(inner) for key, inner in fields.items()}
+    if kind == "list_value":
+        return [_value(inner) for inner in value.list_value.values]
+    if kind == "number_value":
+        number = value.number_value
+        return int(number) if number.is_integer() else number
+    if kind == "string_value":
+        return UNKNOWN if value.string_value == rpc.UNKNOWN else value.string_value
+    return value.bool_value if kind == "bool_value" else None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No garbage collection while thousands of SDK classes load (a third of the time), and none of asyncio's own talk."""
+    logger, before = logging.getLogger("asyncio"), logging.getLogger("asyncio").level
+    collecting = gc.isenabled()
+    gc.disable()
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        if collecting:
+            gc.enable()
+
+
+def collect(program: Callable[[], None], stack: str) -> list[Declared]:
+    """
+    What *program* declares, in the order of registration.
+
+    Raises:
+        Whatever the program raises; `pulumi.RunError` for what it refuses.
+    """
+
+    async def run() -> list[Declared]:
+        # Inside the loop that runs the program: outside it, the root stack's future belongs to another loop and never ends.
+        monitor = _Monitor()
+        mocks.set_mocks(_Mocks(), project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor)
+        settings.SETTINGS.rpc_manager.clear()
+        settings.SETTINGS.outputs.clear()
+        await run_pulumi_func(program)
+        return monitor.declared
+
+    with _quiet():
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            return loop.run_until_complete(run())
+        finally:
+            pulumi.runtime.settings.reset_options()
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def by_urn(resources: list[Declared]) -> Mapping[str, Declared]:
+    return {resource.urn: resource for resource in resources}

@@ -1,0 +1,203 @@
+"""Budgets: what the bill may be, and who hears of it. Google's budgets mail, up to a day late; they stop nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+import pulumi
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
+
+from infra import gcp
+from infra.components.placement import Placement
+from infra.errors import Problem, ProblemsError
+from infra.spec import Money, Spec, pattern, problem
+
+EMAILS_MAX = 5
+"""A budget takes five e-mail channels. Source: discovery document billingbudgets v1, `monitoringNotificationChannels`, read 2026-11."""
+
+NOT_IN_A_LABEL_BUDGET = (
+    "what carries no label: NAT and network traffic, IAM, API calls, log and metric volume, Vertex AI jobs started by hand, "
+    "and whatever this stack did not make"
+)
+"""What `scope: stack` cannot see. It counts resources that carry the label `accelform-stack`."""
+
+Email = Annotated[str, pattern(r"email:[^@\s:]+@[^@\s]+\.[^@\s.]+", "is not an e-mail channel", "email:ml@shop.example")]
+
+
+def _day(value: object) -> object:
+    """The engine passes a bare YAML date on as midnight UTC."""
+    if isinstance(value, str) and value.endswith("T00:00:00Z"):
+        return value.removesuffix("T00:00:00Z")
+    return value
+
+
+Day = Annotated[dt.date, BeforeValidator(_day)]
+
+
+def _rising(value: list[float]) -> list[float]:
+    if value != sorted(set(value)):
+        raise problem("must rise, each once", allowed="fractions of the amount, for example [0.5, 0.9, 1.0]")
+    return value
+
+
+Thresholds = Annotated[list[Annotated[float, Field(gt=0, le=10)]], Field(max_length=10), AfterValidator(_rising)]
+
+
+class PeriodSpec(Spec):
+    """Days that a budget counts, both included, by Pacific time as Google bills."""
+
+    start: Annotated[Day, Field(alias="from")]
+    """First day."""
+    end: Annotated[Day, Field(alias="until")]
+    """Last day."""
+
+    @model_validator(mode="after")
+    def _forward(self) -> Self:
+        if self.end < self.start:
+            raise ProblemsError([Problem("until", f"is before `from` ({self.start})", fix="set a later day")])
+        return self
+
+
+class BudgetSpec(Spec):
+    """One budget: an amount, what counts, and at which shares of it mail is sent."""
+
+    later: ClassVar[dict[str, str]] = {"actions": "pausing and stopping at a share of the amount"}
+
+    amount: Money
+    """Amount in the billing account's currency, such as `350 USD`. Another currency is refused at preview, never converted."""
+    scope: Literal["project", "stack"] = "project"
+    """`project`: all that the project costs. `stack`: resources with this stack's label, which misses what carries none."""
+    period: PeriodSpec | None = None
+    """Days it counts, once. Without it: every calendar month."""
+    spend: Literal["after-credits", "before-credits"] | None = None
+    """Whether credits are taken off first. Must be stated with `period`: after credits, a free credit's budget reads 0 until it is gone. (default: after-credits)"""
+    thresholds: Annotated[Thresholds, Field(min_length=1)] = [0.5, 0.9, 1.0]
+    """Shares of the amount that mail is sent at, by what was spent."""
+    forecast_thresholds: Thresholds | None = None
+    """Shares of the amount that mail is sent at, by what Google expects of the month. (default: [1.0] for a month, none for a period: Google forecasts months only)"""
+    mail_billing_admins: bool = True
+    """Whether the billing account's administrators and users get the mail."""
+
+    @model_validator(mode="after")
+    def _consistent(self, info: ValidationInfo) -> Self:
+        problems = []
+        if self.period and self.spend is None:
+            problems.append(
+                Problem("spend", "is missing: with a period it must be stated", allowed="after-credits, before-credits")
+            )
+        if self.period and self.forecast_thresholds:
+            problems.append(Problem("forecast_thresholds", "Google forecasts months only", fix="remove it"))
+        if not self.mail_billing_admins and not (info.context or {}).get("notify", True):
+            problems.append(
+                Problem("mail_billing_admins", "nobody would get the mail", fix="set it to true, or name somebody in `notify`")
+            )
+        if problems:
+            raise ProblemsError(problems)
+        return self
+
+    @property
+    def forecasts(self) -> list[float]:
+        if self.forecast_thresholds is not None:
+            return self.forecast_thresholds
+        return [] if self.period else [1.0]
+
+
+class Budgets(pulumi.ComponentResource):
+    """The stack's budgets, and an e-mail channel for each of *notify*."""
+
+    def __init__(
+        self,
+        name: str,
+        specs: Mapping[str, BudgetSpec],
+        *,
+        notify: list[str],
+        placement: Placement,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("accelform:budget:Budgets", name, None, opts)
+        # The budgets API refuses a person's own login unless a project is charged with the quota.
+        provider = gcp.Provider(
+            f"{name}-billing",
+            project=placement.project,
+            billing_project=placement.project,
+            user_project_override=True,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        billing = pulumi.InvokeOptions(parent=self, provider=provider)
+        project = gcp.organizations.get_project_output(project_id=placement.project, opts=billing)
+        account = gcp.organizations.get_billing_account_output(
+            billing_account=project.billing_account, lookup_projects=False, opts=billing
+        )
+        channels = [
+            gcp.monitoring.NotificationChannel(
+                f"{name}-{address}",
+                project=placement.project,
+                type="email",
+                display_name=f"{placement.stack} {address}",
+                labels={"email_address": address},
+                user_labels=placement.labels,
+                opts=pulumi.ResourceOptions(parent=self),
+            )
+            for address in (entry.removeprefix("email:") for entry in notify)
+        ]
+        for key, spec in specs.items():
+            self._budget(key, spec, placement, project, account, channels, provider)
+        self.register_outputs({"channels": [channel.id for channel in channels]})
+
+    def _budget(
+        self,
+        key: str,
+        spec: BudgetSpec,
+        placement: Placement,
+        project: pulumi.Output[gcp.organizations.GetProjectResult],
+        account: pulumi.Output[gcp.organizations.GetBillingAccountResult],
+        channels: list[gcp.monitoring.NotificationChannel],
+        provider: gcp.Provider,
+    ) -> None:
+        def same_currency(actual: str) -> str:
+            if actual != spec.amount.currency:
+                raise pulumi.RunError(
+                    f"budgets.{key}.amount: {spec.amount} is not in the billing account's currency, {actual}\n"
+                    f"  fix: write the amount in {actual}; it is never converted or reinterpreted"
+                )
+            return actual
+
+        units, _, fraction = str(spec.amount.amount).partition(".")
+        amount: dict[str, object] = {"currency_code": account.currency_code.apply(same_currency), "units": units}
+        if fraction:
+            amount["nanos"] = int(fraction.ljust(9, "0"))
+        filters: dict[str, object] = {
+            "projects": [project.number.apply(lambda number: f"projects/{number}")],
+            "credit_types_treatment": (
+                "EXCLUDE_ALL_CREDITS" if spec.spend == "before-credits" else "INCLUDE_ALL_CREDITS"
+            ),
+        }
+        if spec.scope == "stack":
+            filters["labels"] = {"accelform-stack": placement.stack}
+        if spec.period:
+            filters["custom_period"] = {"start_date": _date(spec.period.start), "end_date": _date(spec.period.end)}
+        else:
+            filters["calendar_period"] = "MONTH"
+        gcp.billing.Budget(
+            key,
+            billing_account=project.billing_account,
+            display_name=f"{placement.stack} {key}",
+            amount={"specified_amount": amount},
+            budget_filter=filters,
+            threshold_rules=[
+                *({"threshold_percent": share, "spend_basis": "CURRENT_SPEND"} for share in spec.thresholds),
+                *({"threshold_percent": share, "spend_basis": "FORECASTED_SPEND"} for share in spec.forecasts),
+            ],
+            all_updates_rule={
+                "monitoring_notification_channels": [channel.id for channel in channels],
+                "disable_default_iam_recipients": not spec.mail_billing_admins,
+            },
+            # A channel can only go once no budget uses it.
+            opts=pulumi.ResourceOptions(parent=self, provider=provider),
+        )
+
+
+def _date(day: dt.date) -> dict[str, int]:
+    return {"year": day.year, "month": day.month, "day": day.day}

@@ -1,0 +1,162 @@
+"""The network of a region's machines: own VPC, one subnet, NAT, private access to Google's services, ssh through IAP only."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import pulumi
+from pydantic import AfterValidator, ValidationInfo, field_validator, model_validator
+
+from infra import gcp, names
+from infra.components.placement import Placement, region_of_file
+from infra.errors import Problem, ProblemsError
+from infra.spec import Spec, pattern, problem
+
+IAP_SSH_RANGE = "35.235.240.0/20"
+"""Addresses that IAP's TCP forwarding comes from. Source: https://cloud.google.com/iap/docs/using-tcp-forwarding, read 2026-11."""
+
+MTU_BYTES = 8896
+"""Largest frame of a VPC, which Google advises for TPUs. Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
+
+SUBNETWORK = re.compile(r"projects/([^/]+)/regions/([^/]+)/subnetworks/([^/]+)")
+
+
+def _private_range(value: str) -> str:
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        raise problem(f"is not an IPv4 range: {error}", allowed="for example 10.0.0.0/20") from None
+    if not network.is_private or not 8 <= network.prefixlen <= 29:
+        raise problem("is not a private range of /8 to /29", allowed="within 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16")
+    return value
+
+
+class NetworkSpec(Spec):
+    """The network of the stack's machines. Declared only where the stack has machines."""
+
+    cidr: Annotated[str, AfterValidator(_private_range)] = "10.0.0.0/20"
+    """IPv4 range of the subnet."""
+    existing: (
+        Annotated[
+            str,
+            pattern(
+                SUBNETWORK.pattern, "is not the full name of a subnet", "projects/host/regions/asia-east1/subnetworks/ml"
+            ),
+        ]
+        | None
+    ) = None
+    """A subnet that others own, by its full name, instead of an own network: it must have NAT and private access, and is never destroyed."""
+
+    @field_validator("existing")
+    @classmethod
+    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
+        match = SUBNETWORK.fullmatch(value) if value else None
+        region = region_of_file(info)
+        if match and region and match[2] != region:
+            raise problem("stands in another region", allowed=f"a subnet of {region}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> NetworkSpec:
+        def found() -> Iterator[Problem]:
+            if self.existing and "cidr" in self.model_fields_set:
+                yield Problem("cidr", "an existing subnet has its range already", fix="remove `cidr` or `existing`")
+
+        if problems := list(found()):
+            raise ProblemsError(problems)
+        return self
+
+
+class Network(pulumi.ComponentResource):
+    """A network of its own, or an existing subnet that is only read."""
+
+    subnetwork: gcp.compute.Subnetwork
+    egress: list[pulumi.Resource]
+    """What must stand before a machine without an external address boots: its startup script needs a way out."""
+
+    def __init__(
+        self, name: str, spec: NetworkSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("accelform:network:Network", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        if spec.existing:
+            self.subnetwork = self._read(name, spec.existing, child)
+            self.egress = []
+        else:
+            self._declare(name, spec, placement, child)
+        self.register_outputs({"subnetwork": self.subnetwork.id})
+
+    def _read(self, name: str, existing: str, child: pulumi.ResourceOptions) -> gcp.compute.Subnetwork:
+        match = SUBNETWORK.fullmatch(existing)
+        assert match, "NetworkSpec has checked it"
+        project, region, short = match.groups()
+        subnetwork = gcp.compute.Subnetwork.get(
+            name, existing, opts=child, project=project, region=region, name=short, private_ip_google_access=True
+        )
+
+        def reaches_google(access: bool | None) -> bool:
+            if not access:
+                raise pulumi.RunError(
+                    f"network.existing: {existing} has no Private Google Access: its machines could not reach Google's services\n"
+                    f"  fix: gcloud compute networks subnets update {short} --project={project} --region={region} "
+                    "--enable-private-ip-google-access"
+                )
+            return access
+
+        subnetwork.private_ip_google_access.apply(reaches_google)
+        return subnetwork
+
+    def _declare(self, name: str, spec: NetworkSpec, placement: Placement, child: pulumi.ResourceOptions) -> None:
+        network = gcp.compute.Network(
+            name,
+            name=names.resource(placement.stack, "net"),
+            project=placement.project,
+            auto_create_subnetworks=False,
+            routing_mode="REGIONAL",
+            mtu=MTU_BYTES,
+            opts=child,
+        )
+        self.subnetwork = gcp.compute.Subnetwork(
+            name,
+            name=names.resource(placement.stack, "subnet"),
+            project=placement.project,
+            region=placement.region,
+            network=network.id,
+            ip_cidr_range=spec.cidr,
+            private_ip_google_access=True,
+            opts=child,
+        )
+        router = gcp.compute.Router(
+            name,
+            name=names.resource(placement.stack, "router"),
+            project=placement.project,
+            region=placement.region,
+            network=network.id,
+            opts=child,
+        )
+        nat = gcp.compute.RouterNat(
+            name,
+            name=names.resource(placement.stack, "nat"),
+            project=placement.project,
+            region=placement.region,
+            router=router.name,
+            nat_ip_allocate_option="AUTO_ONLY",
+            source_subnetwork_ip_ranges_to_nat="LIST_OF_SUBNETWORKS",
+            subnetworks=[{"name": self.subnetwork.id, "source_ip_ranges_to_nats": ["ALL_IP_RANGES"]}],
+            log_config={"enable": True, "filter": "ERRORS_ONLY"},
+            opts=child,
+        )
+        gcp.compute.Firewall(
+            f"{name}-iap-ssh",
+            name=names.resource(placement.stack, "iap-ssh"),
+            project=placement.project,
+            network=network.id,
+            direction="INGRESS",
+            source_ranges=[IAP_SSH_RANGE],
+            allows=[{"protocol": "tcp", "ports": ["22"]}],
+            opts=child,
+        )
+        self.egress = [nat]

@@ -1,0 +1,38 @@
+"""Where a stack stands and whose it is: what every component needs to name, place, label and protect what it declares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import ValidationInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The stack that a component belongs to."""
+
+    project: str
+    stack: str
+    region: str
+    environment: str
+    owner: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of every resource that can carry them. A budget by label reads `accelform-stack`."""
+        return {
+            "managed-by": "accelform",
+            "accelform-stack": self.stack,
+            "environment": self.environment,
+            "owner": self.owner,
+        }
+
+    @property
+    def protects_data(self) -> bool:
+        """Whether data outlives a destroy: in prod and staging."""
+        return self.environment != "dev"
+
+
+def region_of_file(info: ValidationInfo) -> str | None:
+    """The region of the stack file that is being checked; None where a spec is checked alone, or the file's region is itself wrong."""
+    return (info.context or {}).get("region")

@@ -1,0 +1,206 @@
+"""Where a stack keeps things: a bucket for data, a bucket for models, a repository for images."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import pulumi
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from infra import gcp, names
+from infra.components.placement import Placement, region_of_file
+from infra.errors import Problem, ProblemsError
+from infra.spec import Spec, pattern, problem
+
+REPOSITORY = re.compile(r"projects/([^/]+)/locations/([^/]+)/repositories/([^/]+)")
+DAY_SECONDS = 24 * 60 * 60
+
+
+class BucketSpec(Spec):
+    """A bucket of the stack, or one that others own."""
+
+    keep_noncurrent_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    """Days that an overwritten or deleted object stays as a noncurrent version."""
+    existing: (
+        Annotated[
+            str,
+            pattern(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]", "is not a bucket name", "shop-clicks"),
+        ]
+        | None
+    ) = None
+    """Name of a bucket that others own, instead of an own one: it gets grants for the stack's accounts, and is never destroyed."""
+    location: str | None = None
+    """Location of the existing bucket: stated here, held against the stack's region, and against the bucket itself at preview."""
+
+    @field_validator("location")
+    @classmethod
+    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
+        region = region_of_file(info)
+        if value is not None and region and value.lower() != region:
+            raise problem("is not the stack's region", allowed=region)
+        return value.lower() if value else value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> BucketSpec:
+        def found() -> Iterator[Problem]:
+            if self.existing and not self.location:
+                yield Problem("location", "an existing bucket's location must be stated", fix="add `location: <region>`")
+            if self.location and not self.existing:
+                yield Problem("location", "a bucket of the stack stands in its region", fix="remove `location`")
+            if self.existing and "keep_noncurrent_days" in self.model_fields_set:
+                yield Problem("keep_noncurrent_days", "an existing bucket keeps its owner's rules", fix="remove it")
+
+        if problems := list(found()):
+            raise ProblemsError(problems)
+        return self
+
+
+class RepositorySpec(Spec):
+    """The image repository of the stack, or one that others own."""
+
+    keep_versions: Annotated[int, Field(ge=1, le=1000)] = 10
+    """Most recent versions of each image that are always kept."""
+    delete_untagged_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    """Age in days at which an untagged version that is not among those kept is deleted."""
+    existing: (
+        Annotated[
+            str,
+            pattern(
+                REPOSITORY.pattern,
+                "is not the full name of a repository",
+                "projects/tw-shop-ml/locations/asia-east1/repositories/images",
+            ),
+        ]
+        | None
+    ) = None
+    """A Docker repository that others own, by its full name: it gets grants for the stack's accounts, and is never destroyed."""
+
+    @field_validator("existing")
+    @classmethod
+    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
+        match = REPOSITORY.fullmatch(value) if value else None
+        region = region_of_file(info)
+        if match and region and match[2] != region:
+            raise problem("stands in another region", allowed=f"a repository of {region}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_form(self) -> RepositorySpec:
+        kept = {"keep_versions", "delete_untagged_days"} & self.model_fields_set
+        if self.existing and kept:
+            raise ProblemsError(
+                Problem(key, "an existing repository keeps its owner's rules", fix="remove it") for key in sorted(kept)
+            )
+        return self
+
+
+class StorageSpec(Spec):
+    """The stack's buckets and its image repository: always declared, all in the stack's region."""
+
+    data: BucketSpec = BucketSpec()
+    """Bucket for data that jobs read."""
+    models: BucketSpec = BucketSpec()
+    """Bucket for checkpoints and models that jobs write and endpoints read."""
+    images: RepositorySpec = RepositorySpec()
+    """Docker repository for workload images."""
+
+
+class Storage(pulumi.ComponentResource):
+    """Two buckets and a Docker repository, in one region."""
+
+    data: gcp.storage.Bucket
+    models: gcp.storage.Bucket
+    images: gcp.artifactregistry.Repository
+
+    def __init__(
+        self, name: str, spec: StorageSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("accelform:storage:Storage", name, None, opts)
+        self._placement = placement
+        self.data = self._bucket("data", spec.data)
+        self.models = self._bucket("models", spec.models)
+        self.images = self._repository("images", spec.images)
+        self.register_outputs({"data": self.data.url, "models": self.models.url, "images": self.images.id})
+
+    def _bucket(self, name: str, spec: BucketSpec) -> gcp.storage.Bucket:
+        placement = self._placement
+        if spec.existing:
+            bucket = gcp.storage.Bucket.get(
+                name, spec.existing, opts=pulumi.ResourceOptions(parent=self), name=spec.existing, location=spec.location
+            )
+
+            def stands_here(location: str) -> str:
+                if location.lower() != placement.region:
+                    raise pulumi.RunError(
+                        f"storage.{name}.location: bucket {spec.existing} stands in {location}, not in {placement.region}"
+                    )
+                return location
+
+            bucket.location.apply(stands_here)
+            return bucket
+        return gcp.storage.Bucket(
+            name,
+            name=names.bucket(placement.project, placement.stack, name),
+            project=placement.project,
+            location=placement.region,
+            storage_class="STANDARD",
+            uniform_bucket_level_access=True,
+            public_access_prevention="enforced",
+            force_destroy=not placement.protects_data,
+            versioning={"enabled": True},
+            soft_delete_policy={"retention_duration_seconds": 7 * DAY_SECONDS},
+            lifecycle_rules=[
+                {"action": {"type": "Delete"}, "condition": {"days_since_noncurrent_time": spec.keep_noncurrent_days}},
+                {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 7}},
+            ],
+            labels=placement.labels,
+            # A bucket's name is one in all of Google Cloud: the new one cannot stand beside the old.
+            opts=pulumi.ResourceOptions(
+                parent=self, protect=placement.protects_data, delete_before_replace=True
+            ),
+        )
+
+    def _repository(self, name: str, spec: RepositorySpec) -> gcp.artifactregistry.Repository:
+        placement = self._placement
+        match = REPOSITORY.fullmatch(spec.existing) if spec.existing else None
+        if match:
+            project, location, short = match.groups()
+            return gcp.artifactregistry.Repository.get(
+                name,
+                match[0],
+                opts=pulumi.ResourceOptions(parent=self),
+                project=project,
+                location=location,
+                repository_id=short,
+            )
+        return gcp.artifactregistry.Repository(
+            name,
+            repository_id=names.resource(placement.stack, name),
+            project=placement.project,
+            location=placement.region,
+            format="DOCKER",
+            mode="STANDARD_REPOSITORY",
+            docker_config={"immutable_tags": True},
+            cleanup_policy_dry_run=False,
+            cleanup_policies=[
+                {
+                    "id": "keep-recent",
+                    "action": "KEEP",
+                    "most_recent_versions": {"keep_count": spec.keep_versions},
+                },
+                {
+                    "id": "delete-untagged",
+                    "action": "DELETE",
+                    "condition": {
+                        "tag_state": "UNTAGGED",
+                        "older_than": f"{spec.delete_untagged_days * DAY_SECONDS}s",
+                    },
+                },
+            ],
+            labels=placement.labels,
+            opts=pulumi.ResourceOptions(
+                parent=self, protect=placement.protects_data, delete_before_replace=True
+            ),
+        )

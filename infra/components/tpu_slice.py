@@ -1,0 +1,275 @@
+"""
+A standing TPU machine: one host, made once and kept.
+
+Google gives the Cloud TPU API fixes only, and TPU7x nothing of it: v5e and newer are Compute Engine instances, v2 to v4 are nodes of the
+Cloud TPU API, and whoever wants the other way says so. Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, read 2026-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal, Self
+
+import pulumi
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from infra import gcp, names
+from infra.catalog import tpu, zones
+from infra.catalog.places import region_of
+from infra.components.network import Network
+from infra.components.placement import Placement, region_of_file
+from infra.errors import Problem, ProblemsError
+from infra.spec import Spec, problem
+
+Way = Literal["compute-engine", "tpu-api"]
+Provisioning = Literal["on-demand", "spot", "flex-start", "reservation"]
+
+PROVISIONING_MODEL = {
+    "on-demand": "STANDARD",
+    "spot": "SPOT",
+    "flex-start": "FLEX_START",
+    "reservation": "RESERVATION_BOUND",
+}
+"""Compute Engine's `scheduling.provisioningModel`. Source: discovery document compute v1, read 2026-11."""
+
+BOOT_DISK_TYPE = {"v5e": "pd-balanced", "v5p": "pd-balanced", "v6e": "hyperdisk-balanced"}
+"""Boot disk type by generation. Source: https://cloud.google.com/tpu/docs/setup-persistent-disk, read 2026-11; it does not tell TPU7x's."""
+
+IMAGE_PROJECT = "ubuntu-os-accelerator-images"
+FLEX_START_MINUTES = (10, 7 * 24 * 60)
+"""Shortest and longest run of a flex-start machine. Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+
+
+class TpuSliceSpec(Spec):
+    """What one standing TPU machine is. Checked before anything is declared."""
+
+    later: ClassVar[dict[str, str]] = {
+        "zones": "zones tried in order: comes with jobs",
+        "schedule": "machines that are made for a run and deleted after it: comes with jobs",
+        "data_disks": "disks beside the boot disk: comes with jobs",
+    }
+
+    accelerator_type: str
+    """Cloud TPU accelerator type, such as `v6e-8`. Chips, machine type, image and runtime follow from it."""
+    zone: str
+    """Zone of the stack's region that offers the accelerator type."""
+    provisioning: Provisioning
+    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself) or `reservation`."""
+    max_run_minutes: Annotated[int, Field(ge=1)] | Literal["unlimited"]
+    """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
+    way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
+    """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
+    reservation: str | None = None
+    """Name of the Compute Engine reservation that is consumed: with `provisioning: reservation` only."""
+    boot_disk_gib: Annotated[int, Field(ge=10, le=65536)] = 100
+    """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+
+    @field_validator("accelerator_type")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            shape = tpu.shape(value)
+        except tpu.UnknownAcceleratorType as error:
+            wanted = error.right or ", ".join(error.nearest)
+            raise problem("is not a TPU accelerator type", allowed=wanted, fix=_set_to(error.right)) from None
+        if not shape.single_host:
+            raise problem(
+                f"is {shape.hosts} hosts; slices of several hosts are not available yet",
+                allowed=[one.accelerator_type for one in tpu.shapes().values() if one.generation == shape.generation and one.single_host],
+            )
+        if shape.generation == "tpu7x":
+            raise problem(
+                "is not available yet: no source says which boot disk a TPU7x machine takes", allowed="v5e, v5p, v6e and v2 to v4"
+            )
+        return value
+
+    @field_validator("zone")
+    @classmethod
+    def _in_region(cls, value: str, info: ValidationInfo) -> str:
+        region = region_of_file(info)
+        if region and region_of(value) != region:
+            raise problem("is not in the stack's region", allowed=f"a zone of {region}")
+        return value
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if problems := [*self._offered(), *self._fits_way(), *self._fits_provisioning()]:
+            raise ProblemsError(problems)
+        return self
+
+    @property
+    def shape(self) -> tpu.TpuShape:
+        return tpu.shape(self.accelerator_type)
+
+    @property
+    def chosen_way(self) -> Way:
+        """The API that makes the machine: as named, or by generation."""
+        if self.way != "auto":
+            return self.way
+        return "compute-engine" if self.shape.compute_engine else "tpu-api"
+
+    def _offered(self) -> Iterator[Problem]:
+        try:
+            zones.check_offered(self.shape, self.zone, self.provisioning)
+        except zones.NotOffered as error:
+            nearest = ", ".join(offer.zone for offer in error.nearest[:5])
+            said = {
+                "impossible": f"{self.zone} does not offer {self.accelerator_type}",
+                "unconfirmed": f"only one weak source says that {self.zone} offers {self.accelerator_type}",
+                "not-sold": f"{self.zone} does not sell {self.accelerator_type} as {self.provisioning}",
+            }[error.reason]
+            yield Problem(
+                "zone",
+                said,
+                allowed=f"{nearest} (nearest first)" if nearest else "",
+                fix="set one of these zones; a zone of another region belongs in that region's stack file",
+            )
+
+    def _fits_way(self) -> Iterator[Problem]:
+        if self.way == "compute-engine" and not self.shape.compute_engine:
+            yield Problem("way", f"Compute Engine has no machine for {self.accelerator_type}", allowed="tpu-api, auto")
+        if self.way == "tpu-api" and not self.shape.cloud_tpu_api:
+            yield Problem("way", f"the Cloud TPU API has no {self.accelerator_type}", allowed="compute-engine, auto")
+        if self.chosen_way == "tpu-api":
+            if self.provisioning == "flex-start":
+                yield Problem("provisioning", "a node of the Cloud TPU API cannot be flex-start", allowed="on-demand, spot, reservation")
+            if self.max_run_minutes != "unlimited":
+                yield Problem(
+                    "max_run_minutes",
+                    "a node of the Cloud TPU API has no run limit: it stays until it is removed",
+                    allowed="unlimited",
+                )
+            if "boot_disk_gib" in self.model_fields_set:
+                yield Problem("boot_disk_gib", "the Cloud TPU API makes its own boot disk of 100 GiB", fix="remove it")
+
+    def _fits_provisioning(self) -> Iterator[Problem]:
+        shortest, longest = FLEX_START_MINUTES
+        if self.provisioning == "flex-start" and self.chosen_way == "compute-engine":
+            limit = self.max_run_minutes
+            if limit == "unlimited" or not shortest <= limit <= longest:
+                yield Problem("max_run_minutes", "a flex-start machine runs for a limited time", allowed=f"{shortest} to {longest}")
+        if self.reservation and self.provisioning != "reservation":
+            yield Problem("reservation", f"{self.provisioning} capacity cannot consume a reservation", fix="remove it, or set `provisioning: reservation`")
+        if self.reservation and self.chosen_way == "tpu-api":
+            yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
+        if self.provisioning == "reservation" and self.chosen_way == "compute-engine" and not self.reservation:
+            yield Problem("reservation", "is missing: the reservation to consume, by name")
+
+
+def _set_to(value: str) -> str:
+    return f"set {value}" if value else ""
+
+
+class TpuSlice(pulumi.ComponentResource):
+    """A TPU machine inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
+
+    machine: gcp.compute.Instance | gcp.tpu.V2Vm
+
+    def __init__(
+        self,
+        name: str,
+        spec: TpuSliceSpec,
+        *,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        after: list[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("accelform:tpu_slice:TpuSlice", name, None, opts)
+        child = pulumi.ResourceOptions(
+            parent=self,
+            depends_on=[*network.egress, *after],
+            delete_before_replace=True,  # the name is fixed, and the capacity may not be there twice
+        )
+        declare = self._instance if spec.chosen_way == "compute-engine" else self._node
+        self.machine = declare(name, spec, placement, network, account, child)
+        self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way})
+
+    def _instance(
+        self,
+        name: str,
+        spec: TpuSliceSpec,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        child: pulumi.ResourceOptions,
+    ) -> gcp.compute.Instance:
+        shape = spec.shape
+        limited = spec.max_run_minutes != "unlimited"
+        scheduling: dict[str, object] = {
+            "provisioning_model": PROVISIONING_MODEL[spec.provisioning],
+            "preemptible": spec.provisioning == "spot",
+            "on_host_maintenance": "TERMINATE",
+            "automatic_restart": spec.provisioning in ("on-demand", "reservation") and not limited,
+        }
+        if spec.provisioning in ("spot", "flex-start") or limited:
+            scheduling["instance_termination_action"] = "DELETE"  # a stopped TPU machine cannot be started again, only made anew
+        if limited:
+            scheduling["max_run_duration"] = {"seconds": int(spec.max_run_minutes) * 60}
+        affinity: dict[str, object] = {"type": "NO_RESERVATION"}
+        if spec.reservation:
+            affinity = {
+                "type": "SPECIFIC_RESERVATION",
+                "specific_reservation": {"key": "compute.googleapis.com/reservation-name", "values": [spec.reservation]},
+            }
+        return gcp.compute.Instance(
+            name,
+            name=names.resource(placement.stack, "tpu", name),
+            project=placement.project,
+            zone=spec.zone,
+            machine_type=shape.machine_type,
+            boot_disk={
+                "auto_delete": True,
+                "initialize_params": {
+                    "image": f"projects/{IMAGE_PROJECT}/global/images/family/{shape.image_family}",
+                    "size": spec.boot_disk_gib,
+                    "type": BOOT_DISK_TYPE[shape.generation],
+                    "labels": placement.labels,
+                },
+            },
+            network_interfaces=[{"subnetwork": network.subnetwork.id, "nic_type": "GVNIC"}],
+            service_account={"email": account.email, "scopes": ["cloud-platform"]},
+            shielded_instance_config={
+                "enable_secure_boot": False,  # the image's TPU driver is not signed
+                "enable_vtpm": True,
+                "enable_integrity_monitoring": True,
+            },
+            metadata={"enable-oslogin": "TRUE", "block-project-ssh-keys": "TRUE"},
+            scheduling=scheduling,
+            reservation_affinity=affinity,
+            labels=placement.labels,
+            opts=child,
+        )
+
+    def _node(
+        self,
+        name: str,
+        spec: TpuSliceSpec,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        child: pulumi.ResourceOptions,
+    ) -> gcp.tpu.V2Vm:
+        return gcp.tpu.V2Vm(
+            name,
+            name=names.resource(placement.stack, "tpu", name),
+            project=placement.project,
+            zone=spec.zone,
+            accelerator_type=spec.accelerator_type,
+            runtime_version=spec.shape.runtime_version,
+            network_config={"subnetwork": network.subnetwork.id, "enable_external_ips": False},
+            scheduling_config={
+                "preemptible": False,
+                "spot": spec.provisioning == "spot",
+                "reserved": spec.provisioning == "reservation",
+            },
+            service_account={
+                "email": account.email,
+                "scopes": ["https://www.googleapis.com/auth/cloud-platform"],
+            },
+            shielded_instance_config={"enable_secure_boot": False},
+            metadata={"enable-oslogin": "TRUE"},
+            labels=placement.labels,
+            opts=child,
+        )

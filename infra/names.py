@@ -1,0 +1,43 @@
+"""
+Physical names, written out: `<stack>-<purpose>`, stable, without randomness, within each service's length.
+
+Autonaming without randomness would force delete-before-replace on everything, and names with it could not be known before a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def shortened(name: str, limit: int) -> str:
+    """*name* itself where it fits; else its head and eight hexadecimal digits of its SHA-256, together *limit* long."""
+    if len(name) <= limit:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: limit - 9].rstrip('-')}-{digest}"
+
+
+def resource(stack: str, *purpose: str) -> str:
+    """Name of a Compute Engine, Cloud TPU or Artifact Registry resource: at most 63 characters (RFC 1035)."""
+    return shortened("-".join((stack, *purpose)), 63)
+
+
+def bucket(project: str, stack: str, purpose: str) -> str:
+    """Name of a bucket: at most 63 characters; bucket names are one namespace for all of Google Cloud, so it carries the project id."""
+    return shortened(f"{project}-{stack}-{purpose}", 63)
+
+
+def service_account_id(stack: str, purpose: str) -> str:
+    """Account id of a service account: 6 to 30 characters."""
+    return shortened(f"{stack}-{purpose}", 30)
+
+
+def endpoint_id(project: str, stack: str, name: str) -> str:
+    """
+    Id of a Vertex AI endpoint: nine digits made from its name; a word is refused with 400 (the display name is free).
+
+    Source: discovery document aiplatform v1, `projects.locations.endpoints.create`, `endpointId`: "If the first character is a number,
+    this value may be up to 9 characters", no leading zero (the provider's own page says ten); read 2026-11.
+    """
+    number = int(hashlib.sha256(f"{project}/{stack}/{name}".encode()).hexdigest(), 16)
+    return str(100_000_000 + number % 900_000_000)

@@ -1,0 +1,131 @@
+"""
+What every spec is: frozen data, checked at once, that refuses keys it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, StringConstraints
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+
+class Spec(BaseModel):
+    """Base of all specs. Docstrings of fields are their descriptions in the schema and in `accelform explain`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True)
+
+    later: ClassVar[dict[str, str]] = {}
+    """Keys of the stack file's full form that this version does not accept, and what each will do."""
+
+
+def problem(message: str, *, allowed: Iterable[object] | str = "", fix: str = "") -> PydanticCustomError:
+    """A refusal that a validator raises; the value got is added where the file's problems are put together."""
+    words = allowed if isinstance(allowed, str) else ", ".join(str(item) for item in allowed)
+    return PydanticCustomError("accelform", "{message}", {"message": message, "allowed": words, "fix": fix})
+
+
+def pattern(expression: str, message: str, example: str) -> BeforeValidator:
+    """A refusal of strings that do not match, in words instead of a regular expression."""
+    compiled = re.compile(expression)
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, str):
+            raise problem(f"{message}, as text", allowed=f"for example {example}")
+        if not compiled.fullmatch(value):
+            raise problem(message, allowed=f"for example {example}")
+        return value
+
+    return BeforeValidator(check)
+
+
+ProjectId = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(
+        r"[a-z][a-z0-9-]{4,28}[a-z0-9]",
+        "is not a project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)",
+        "tw-shop-ml",
+    ),
+]
+"""Source: https://cloud.google.com/resource-manager/docs/creating-managing-projects, read 2026-11."""
+
+Name = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(
+        r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?",
+        "is not a name (1 to 40 of a-z, 0-9 and -, a letter first, no - at the end)",
+        "recommend",
+    ),
+]
+"""A name that a user gives to a thing: it becomes a part of physical names and a label value."""
+
+Label = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(r"[a-z0-9][a-z0-9_-]{0,62}", "is not a label value (1 to 63 of a-z, 0-9, _ and -)", "ml-team"),
+]
+"""An empty label value is refused: the provider shows it as a change at every preview."""
+
+Member = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(
+        r"(?:serviceAccount|user|group):[^@\s:]+@[^@\s:]+\.[^@\s:]+|domain:[a-z0-9.-]+\.[a-z]+|principal(?:Set)?://\S+",
+        "is not an IAM member (serviceAccount:, user:, group:, domain:, principal:// or principalSet://; never allUsers)",
+        "serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com",
+    ),
+]
+"""An IAM member. Source: https://cloud.google.com/iam/docs/principal-identifiers, read 2026-11."""
+
+
+class Money:
+    """An amount with its currency, written `350 USD`. Exact: a Decimal."""
+
+    __slots__ = ("amount", "currency")
+
+    def __init__(self, amount: Decimal, currency: str) -> None:
+        self.amount = amount
+        self.currency = currency
+
+    @classmethod
+    def parse(cls, value: Any) -> Self:
+        if isinstance(value, cls):
+            return value
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]{1,9})?) ([A-Z]{3})", value) if isinstance(value, str) else None
+        try:
+            amount = Decimal(match[1]) if match else Decimal(0)
+        except InvalidOperation:  # pragma: no cover - the pattern admits only what Decimal reads
+            amount = Decimal(0)
+        if match is None or amount <= 0:
+            raise problem(
+                "is not an amount of money above 0 with its currency",
+                allowed="an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD",
+            )
+        return cls(amount, match[2])
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency}"
+
+    def __repr__(self) -> str:
+        return f"Money({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Money) and (self.amount, self.currency) == (other.amount, other.currency)
+
+    def __hash__(self) -> int:
+        return hash((self.amount, self.currency))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "string", "pattern": r"^[0-9]+(\.[0-9]{1,9})? [A-Z]{3}$", "examples": ["350 USD"]}

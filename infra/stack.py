@@ -1,0 +1,207 @@
+"""
+The stack file: `stacks/Pulumi.<stack>.yaml` -> `StackSpec`, with all errors of a file at once.
+
+The engine hands the program the same keys as text (`pulumi.Config` would ignore a key that nobody reads; here it is refused).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+
+from infra import keys
+from infra.catalog import places
+from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.endpoint import EndpointSpec
+from infra.components.network import NetworkSpec
+from infra.components.placement import Placement
+from infra.components.storage import StorageSpec
+from infra.components.tpu_slice import TpuSliceSpec
+from infra.cost.usage import Usage
+from infra.errors import Problem, ProblemsError, SpecError, nearest
+from infra.spec import Label, Name, ProjectId, Spec, problem
+from infra.yaml_file import YamlFile, read
+
+SCHEMA = 1
+"""Version of the stack file's shape. A file of another version is refused, with what to do."""
+
+NAMESPACE = "accelform:"
+PROJECT_KEY = "gcp:project"
+ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment")
+"""What the engine itself keeps at the top of a stack file. Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
+
+
+def _region(value: str) -> str:
+    try:
+        places.check_region(value)
+    except places.UnknownPlace as error:
+        raise problem("is not a Google Cloud region", allowed=error.nearest) from None
+    return value
+
+
+class StackSpec(Spec):
+    """What a region holds: one stack file."""
+
+    later: ClassVar[dict[str, str]] = {
+        "jobs": "training on a schedule",
+        "models": "models, their versions and the gate that accepts one",
+        "never_stop": "what budget actions must leave alone",
+        "exceptions": "named exceptions to a rule, with an end date",
+        "clusters": "GKE clusters and node pools",
+    }
+
+    project: ProjectId
+    """Project id: the engine's own key `gcp:project`."""
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    """Version of the file's shape: 1."""
+    region: Annotated[str, AfterValidator(_region)]
+    """Region that everything in this file lives in."""
+    environment: Literal["dev", "staging", "prod"]
+    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
+    owner: Label
+    """Label of every resource that can carry one."""
+    notify: Annotated[list[Email], Field(max_length=EMAILS_MAX)] = []
+    """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides."""
+    network: NetworkSpec = NetworkSpec()
+    storage: StorageSpec = StorageSpec()
+    tpu_slices: dict[Name, TpuSliceSpec] = {}
+    """Standing TPU machines, by name."""
+    endpoints: dict[Name, EndpointSpec] = {}
+    """Vertex AI endpoints, by name."""
+    budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]
+    """Budgets, by name. At least one of them counts the whole project."""
+    usage: Usage = Usage()
+    """Assumptions for the cost estimate."""
+
+    @model_validator(mode="after")
+    def _project_wide(self) -> Self:
+        if not any(budget.scope == "project" for budget in self.budgets.values()):
+            fix = "set `scope: project` in one, or add one: a budget by label does not see what carries none"
+            raise ProblemsError([Problem("budgets", "none counts the whole project", fix=fix)])
+        return self
+
+    def placement(self, stack: str) -> Placement:
+        return Placement(self.project, stack, self.region, self.environment, self.owner)
+
+    @classmethod
+    def load(cls, path: Path, name: str | None = None) -> Self:
+        """
+        Reads one stack file.
+
+        Raises:
+            SpecError: With every problem of the file.
+        """
+        file = read(path, name)
+        config = file.data.get("config")
+        foreign = [
+            Problem(
+                str(key),
+                "is not a key of a stack file",
+                allowed=", ".join(ENGINE_KEYS),
+                fix=f"move it under `config:` as `{NAMESPACE}{key}`" if str(key) in cls.model_fields else "",
+                line=file.line_of((key,)),
+            )
+            for key in file.data
+            if key not in ENGINE_KEYS
+        ]
+        if not isinstance(config, dict):
+            raise SpecError(file.name, [*foreign, Problem("config", "is missing, or is not a mapping of keys")])
+        return cls._from_config(config, file, foreign)
+
+    @classmethod
+    def from_engine(cls, config: Mapping[str, str], name: str) -> Self:
+        """
+        Reads what the engine hands over: full keys to text, objects as JSON.
+
+        Raises:
+            SpecError: With every problem of the configuration.
+        """
+        parsed = {key: _parsed(text) for key, text in config.items() if not key.startswith("pulumi:")}
+        return cls._from_config(parsed, YamlFile(name, {"config": parsed}, {}), [])
+
+    @classmethod
+    def _from_config(cls, config: Mapping[str, Any], file: YamlFile, problems: list[Problem]) -> Self:
+        fields: dict[str, Any] = {}
+        problems = list(problems)
+        for key, value in config.items():
+            field = "project" if key == PROJECT_KEY else str(key).removeprefix(NAMESPACE)
+            if key != PROJECT_KEY and not str(key).startswith(NAMESPACE):
+                problems.append(_foreign_key(str(key), file.line_of(("config", key))))
+            elif field == "project" and key != PROJECT_KEY:
+                problems.append(Problem(field, f"is the engine's own key: write `{PROJECT_KEY}`", line=file.line_of(("config", key))))
+            else:
+                fields[field] = value
+        _check_version(fields, file)
+        notify = fields.get("notify")
+        region = fields.get("region")
+        context = {"region": region if isinstance(region, str) and region in places.regions() else None, "notify": notify}
+        try:
+            spec = cls.model_validate(fields, context=context)
+        except ValidationError as error:
+            problems += _problems(cls, error, file)
+            raise SpecError(file.name, _in_file_order(problems)) from None
+        if problems:
+            raise SpecError(file.name, _in_file_order(problems))
+        return spec
+
+
+def _parsed(text: str) -> Any:
+    """The engine's text as data: objects and lists come as JSON, `1` as text; a word stays a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _foreign_key(key: str, line: int | None) -> Problem:
+    close = nearest(key.rpartition(":")[2], ["project", *keys.names(StackSpec)], 1)
+    right = "" if not close else PROJECT_KEY if close[0] == "project" else f"{NAMESPACE}{close[0]}"
+    return Problem(
+        key,
+        "is not a key of this project",
+        allowed=f"{PROJECT_KEY} and keys that begin with {NAMESPACE}",
+        fix=f"did you mean `{right}`?" if right else "",
+        line=line,
+    )
+
+
+def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
+    """A file of another version is not judged by this version's keys."""
+    version = fields.get("schema")
+    if isinstance(version, int) and not isinstance(version, bool) and version != SCHEMA:
+        what = "was written for a newer accelform" if version > SCHEMA else "is of a version that never was"
+        fix = "upgrade accelform" if version > SCHEMA else f"set {NAMESPACE}schema to {SCHEMA}"
+        line = file.line_of(("config", f"{NAMESPACE}schema"))
+        raise SpecError(file.name, [Problem("schema", f"{version}: the file {what}", allowed=str(SCHEMA), fix=fix, line=line)])
+
+
+def _in_file_order(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda one: (one.line is None, one.line or 0))
+
+
+def _problems(model: type[BaseModel], error: ValidationError, file: YamlFile) -> list[Problem]:
+    """pydantic's findings as problems: path, value got, allowed, fix, line."""
+    found = []
+    for item in error.errors(include_url=False):
+        location = tuple(step for step in item["loc"] if step != "[key]")
+        context = item.get("ctx", {})
+        raised = context.get("error")
+        if isinstance(raised, ProblemsError):
+            for one in raised.problems:
+                steps = tuple(one.path.split(".")) if one.path else ()
+                found.append(_problem(location + steps, one.message, one.allowed, one.fix, file))
+            continue
+        words = keys.explain_error(model, location, item["type"], item["msg"], item["input"], context)
+        found.append(_problem(location, words.message, words.allowed, words.fix, file))
+    return found
+
+
+def _problem(location: tuple[str | int, ...], message: str, allowed: str, fix: str, file: YamlFile) -> Problem:
+    head, *rest = location or ("",)
+    key = PROJECT_KEY if head == "project" else f"{NAMESPACE}{head}"
+    shown = ".".join(str(step) for step in (PROJECT_KEY if head == "project" else head, *rest))
+    return Problem(shown, message, allowed, fix, file.line_of(("config", key, *rest)))
