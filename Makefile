@@ -1,0 +1,68 @@
+# `make help` lists what there is. Everything is installed into .venv of this folder; nothing global is touched.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help check up down test lint types unit docs bench lock clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(VENV)/.run-installed
+DEV := $(VENV)/.dev-installed
+SECONDS_SO_FAR = $$(( $$(date +%s) - started ))
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+check: $(RUN) ## say what the example regions would make, cost, and which rules hold
+	@$(BIN)/accelform check
+
+up: $(RUN) ## bring the example region up on this machine (not available in this version: says what is)
+	@$(BIN)/accelform up
+
+down: $(RUN) ## remove what `make up` made (not available in this version: says what is)
+	@$(BIN)/accelform down
+
+test: $(DEV) ## all that CI runs, fast to slow
+	@started=$$(date +%s); $(MAKE) --no-print-directory lint types unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"
+
+lint: $(DEV) ## style of the code
+	@$(BIN)/ruff check . || { echo "fix: $(BIN)/ruff check --fix ."; exit 1; }
+	@$(BIN)/ruff format --check --quiet . || { echo "fix: $(BIN)/ruff format ."; exit 1; }
+
+types: $(DEV) ## types of the code
+	@$(BIN)/mypy
+
+unit: $(DEV) ## the tests
+	@$(BIN)/python -m pytest -n 2
+
+docs: $(DEV) ## write the generated parts of the documents and the schema anew
+	@$(BIN)/python tools/docs.py
+
+bench: $(DEV) ## how fast the commands are
+	@$(BIN)/python tools/bench.py
+
+lock: $(DEV) ## resolve the dependencies anew (needs uv)
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.lock
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
+
+clean: ## remove what make made in this folder
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "accelform needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) -V). Say another: make PYTHON=python3.12"; exit 5; }
+	@$(PYTHON) -m venv $(VENV)
+
+# Wheels only by hash; bytecode is compiled now, so that the first command is as fast as the next.
+$(RUN): requirements/run.lock pyproject.toml | $(BIN)/python
+	@started=$$(date +%s); echo "installing accelform into $(VENV) (about a minute the first time)"; \
+	  $(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements/run.lock; \
+	  $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --editable .; \
+	  $(BIN)/python -m compileall -q infra workloads; \
+	  touch $(RUN); echo "installed in $(SECONDS_SO_FAR) s"
+
+$(DEV): requirements/dev.lock $(RUN) | $(BIN)/python
+	@started=$$(date +%s); echo "installing the test tools into $(VENV)"; \
+	  $(BIN)/python -m pip install --disable-pip-version-check --quiet --require-hashes -r requirements/dev.lock; \
+	  touch $(DEV); echo "installed in $(SECONDS_SO_FAR) s"

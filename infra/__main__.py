@@ -1,0 +1,22 @@
+"""What the engine runs. It starts in this folder; the package is installed, so every import is absolute."""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi.runtime import config
+
+from infra.errors import SpecError
+from infra.program import declare
+from infra.stack import StackSpec
+
+
+def main() -> None:
+    stack = pulumi.get_stack()
+    try:
+        spec = StackSpec.from_engine(config.CONFIG, f"stacks/Pulumi.{stack}.yaml")
+    except SpecError as error:
+        raise pulumi.RunError(str(error)) from None
+    declare(spec, stack)
+
+
+main()

@@ -1,0 +1,122 @@
+"""TPU slice shapes: what an accelerator type is made of, and what each API calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from infra.catalog.tables import Trust, rows, trust_of
+from infra.errors import nearest
+
+
+class UnknownAcceleratorType(ValueError):  # noqa: N818 - reads as the finding it is
+    """A name that is no TPU accelerator type."""
+
+    def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
+        self.got = got
+        self.right = right
+        """What is meant by a wrong name that is often seen; empty where that is not known."""
+        self.nearest = close
+        meant = right or ", ".join(close)
+        super().__init__(f"{got} is not a TPU accelerator type" + (f"; meant: {meant}" if meant else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class TpuShape:
+    """One TPU slice shape. The suffix of its name counts TensorCores for v2 to v4, v5p and tpu7x, chips for v5e and v6e."""
+
+    generation: str
+    accelerator_type: str
+    chips: int
+    cores: int
+    hosts: int
+    chips_per_host: int
+    topology: str
+    """Chips along each axis, such as `2x4`; empty where no source confirms it."""
+    machine_type: str
+    """Machine type of each host on Compute Engine and GKE; empty where none is known."""
+    cloud_tpu_api: bool
+    """Whether the Cloud TPU API makes it."""
+    runtime_version: str
+    """Runtime version on the Cloud TPU API; empty where it does not make it."""
+    image_family: str
+    """Image family on Compute Engine; empty where Compute Engine does not make it."""
+    trust: Trust
+    source: str
+    as_of: str
+
+    @property
+    def single_host(self) -> bool:
+        return self.hosts == 1
+
+    @property
+    def compute_engine(self) -> bool:
+        """Whether it is made of Compute Engine machines: v5e and newer."""
+        return bool(self.machine_type and self.image_family)
+
+    @property
+    def sold_as(self) -> str:
+        """Its name in the tables of zones and prices. v2 and v3 are sold apart as single devices and as pod slices."""
+        if self.generation in ("v2", "v3"):
+            return f"tpu-{self.generation}-{'8' if self.single_host else 'pod'}"
+        return self.generation if self.generation.startswith("tpu") else f"tpu-{self.generation}"
+
+
+@cache
+def shapes() -> Mapping[str, TpuShape]:
+    """Every known shape by its accelerator type."""
+    return MappingProxyType({row["accelerator_type"]: _shape(row) for row in rows("tpu_shapes")})
+
+
+def _shape(row: dict[str, str]) -> TpuShape:
+    return TpuShape(
+        generation=row["generation"],
+        accelerator_type=row["accelerator_type"],
+        chips=int(row["chips"]),
+        cores=int(row["cores"]),
+        hosts=int(row["hosts"]),
+        chips_per_host=int(row["chips_per_host"]),
+        topology=row["topology"],
+        machine_type=row["machine_type"],
+        cloud_tpu_api=row["cloud_tpu_api"] == "yes",
+        runtime_version=row["runtime_version"],
+        image_family=row["image_family"],
+        trust=trust_of(row),
+        source=row["source"],
+        as_of=row["as_of"],
+    )
+
+
+def shape(accelerator_type: str) -> TpuShape:
+    """
+    The shape of an accelerator type such as `v6e-8`.
+
+    Raises:
+        UnknownAcceleratorType: No table has it; the right name is added where a wrong one is known, else the nearest.
+    """
+    known = shapes().get(accelerator_type)
+    if known is not None:
+        return known
+    right = wrong_names().get(accelerator_type.lower(), "")
+    raise UnknownAcceleratorType(accelerator_type, right, tuple(nearest(accelerator_type, shapes(), 5)))
+
+
+@cache
+def wrong_names() -> Mapping[str, str]:
+    """Wrong names that are often seen, and what is right instead (a name, or a few words)."""
+    return MappingProxyType({row["wrong"]: row["right"] for row in rows("names")})
+
+
+@cache
+def single_hosts() -> Mapping[str, TpuShape]:
+    """Shapes of one host by the Compute Engine machine type of that host."""
+    return MappingProxyType(
+        {one.machine_type: one for one in shapes().values() if one.single_host and one.compute_engine}
+    )
+
+
+def by_machine_type(machine_type: str) -> TpuShape | None:
+    """What one machine of this type is, such as `v6e-8` for `ct6e-standard-8t`; None for a machine without a TPU."""
+    return single_hosts().get(machine_type)

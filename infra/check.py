@@ -1,0 +1,105 @@
+"""
+A stack, looked at before it exists: what it declares, which rules hold, what it costs. No engine and no cloud.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.declared import UNKNOWN, Declared
+from infra.errors import Problem, SpecError, nearest
+
+if TYPE_CHECKING:
+    from infra.cost.estimate import Estimate
+    from infra.policy.rule import Finding
+    from infra.stack import StackSpec
+
+FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class StackFile:
+    """A stack by the name that the engine knows it by, and its file."""
+
+    stack: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of a stack before it exists."""
+
+    file: StackFile
+    spec: StackSpec
+    resources: list[Declared]
+    findings: list[Finding]
+    estimate: Estimate
+
+
+def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:
+    """
+    The stack files that *names* mean: a stack's name, or a path; all of *folder* where none is named.
+
+    Raises:
+        SpecError: A name has no file, a path is not named like a stack file, or the folder holds none.
+    """
+    known = {match[1]: path for path in sorted(folder.glob("Pulumi.*.yaml")) if (match := FILE.fullmatch(path.name))}
+    if not names:
+        if not known:
+            raise SpecError(str(folder), [Problem("", "holds no stack file", "Pulumi.<stack>.yaml", "write one: accelform init")])
+        return [StackFile(stack, path) for stack, path in known.items()]
+    found, problems = [], []
+    for name in names:
+        path = Path(name)
+        match = FILE.fullmatch(path.name)
+        if name in known:
+            found.append(StackFile(name, known[name]))
+        elif match and path.is_file():
+            found.append(StackFile(match[1], path))
+        elif path.is_file():
+            problems.append(Problem(name, "is not named like a stack file", "Pulumi.<stack>.yaml"))
+        else:
+            close = nearest(name, known)
+            problems.append(Problem(name, "there is no such stack", ", ".join(close or known), "write it: accelform init"))
+    if problems:
+        raise SpecError(str(folder), problems)
+    return found
+
+
+def check(file: StackFile) -> Checked:
+    """
+    Everything that can be known of one stack without an engine.
+
+    Raises:
+        SpecError: With every problem of the file.
+    """
+    from infra.collect import collect
+    from infra.cost.estimate import estimate
+    from infra.policy.rule import check as findings_of
+    from infra.program import declare
+    from infra.stack import StackSpec
+
+    spec = StackSpec.load(file.path)
+    resources = collect(lambda: declare(spec, file.stack), file.stack)
+    return Checked(
+        file=file,
+        spec=spec,
+        resources=resources,
+        findings=findings_of(resources, spec.region),
+        estimate=estimate(resources, spec.usage, region=spec.region),
+    )
+
+
+def place(resource: Declared) -> str:
+    """Where a resource stands: its zone, region or location as declared, else `global`."""
+    for key in ("zone", "region", "location"):
+        value = resource.get(key)
+        if value is UNKNOWN:
+            return "unknown"
+        if value:
+            return str(value).lower()
+    return "global"

@@ -1,0 +1,131 @@
+"""`accelform`: every command, its arguments and its help. What a command does is in the file of its name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Google Cloud accelerators as Python: one stack file a region, checked and priced before a cent is spent.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Stacks = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[STACK]...", help="Stack names or stack files. (default: every file in stacks/)"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print for machines.")]
+Folder = Annotated[
+    Path, typer.Option("--stacks", metavar="FOLDER", help="Folder of the stack files.", envvar="ACCELFORM_STACKS")
+]
+STACKS = Path("stacks")
+
+
+@app.command()
+def check(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Say what a region would make, where each thing stands, what it costs a month, and which rules hold."""
+    from infra.cli import check as command
+
+    raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def cost(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Say what each thing costs a month: low, expected and high, with the age of every price."""
+    from infra.cli import cost as command
+
+    raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def explain(
+    topic: Annotated[
+        str | None,
+        typer.Argument(help="A key such as tpu_slices.zone; or: stack, rules, exit-codes. (default: every key)"),
+    ] = None,
+    stacks: Stacks = None,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """Explain a key of the stack file, a stack with all its defaults, the rules, or the exit codes."""
+    from infra.cli import explain as command
+
+    raise typer.Exit(command.run(topic, stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def init(
+    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    project: Annotated[str | None, typer.Option(help="Google Cloud project id.")] = None,
+    region: Annotated[str | None, typer.Option(help="Region that everything lives in.")] = None,
+    environment: Annotated[str | None, typer.Option(help="dev, staging or prod.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Label of every resource, such as a team.")] = None,
+    notify: Annotated[list[str] | None, typer.Option(help="Who gets the budgets' mail: email:ADDRESS. Repeatable.")] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(help="What to run: endpoint, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
+    ] = None,
+    zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
+    provisioning: Annotated[str | None, typer.Option(help="on-demand, spot, flex-start or reservation.")] = None,
+    max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
+    callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
+    monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
+    folder: Folder = STACKS,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: a missing answer is an error.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing stack file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option."""
+    from infra.cli import init as command
+
+    answers = command.Answers(
+        stack=stack,
+        project=project,
+        region=region,
+        environment=environment,
+        owner=owner,
+        notify=notify,
+        run=run,
+        zone=zone,
+        provisioning=provisioning,
+        max_run_minutes=max_run_minutes,
+        callers=callers,
+        monthly_limit=monthly_limit,
+    )
+    raise typer.Exit(command.run(answers, folder, ask=not yes, force=force, as_json=as_json))
+
+
+@app.command()
+def doctor(
+    stacks: Stacks = None,
+    folder: Folder = STACKS,
+    cloud: Annotated[
+        bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what is installed; with --cloud, whether each stack's project is ready for it."""
+    from infra.cli import doctor as command
+
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+
+
+def main() -> None:
+    """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
+    from infra.errors import AccelformError
+
+    try:
+        app()
+    except AccelformError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; nothing was changed\n")
+        sys.exit(130)

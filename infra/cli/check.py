@@ -1,0 +1,149 @@
+"""`accelform check`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infra.check import Checked, StackFile, check, place, stack_files
+from infra.cli.output import console, plain_table, print_json, spec_error_json
+from infra.errors import ExitCode, SpecError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
+    """Checks every named stack, even where one of them is wrong; answers the gravest exit code."""
+    files = stack_files(names, folder)
+    results = [_checked(file) for file in files]
+    code = max((_code(result) for result in results), key=_gravity)
+    if as_json:
+        stacks = [_as_json(file, result) for file, result in zip(files, results, strict=True)]
+        print_json({"exit_code": int(code), "stacks": stacks})
+        return code
+    out = console()
+    for file, result in zip(files, results, strict=True):
+        _print(out, file, result)
+    return code
+
+
+def _checked(file: StackFile) -> Checked | SpecError:
+    try:
+        return check(file)
+    except SpecError as error:
+        return error
+
+
+def _code(result: Checked | SpecError) -> ExitCode:
+    if isinstance(result, SpecError):
+        return ExitCode.SPEC
+    if result.findings:
+        return ExitCode.FINDINGS
+    return ExitCode.OK if result.estimate.complete else ExitCode.INCOMPLETE
+
+
+def _gravity(code: ExitCode) -> int:
+    return [ExitCode.OK, ExitCode.INCOMPLETE, ExitCode.FINDINGS, ExitCode.SPEC].index(code)
+
+
+def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
+    from rich.text import Text
+
+    from infra.cost import report
+
+    if isinstance(result, SpecError):
+        count = len(result.problems)
+        out.print(Text.assemble((file.stack, "bold"), f": {count} problem{'s' * (count != 1)} in the stack file", style="red"))
+        out.print(Text(str(result)))
+        out.print()
+        return
+    spec = result.spec
+    out.print(Text.assemble((file.stack, "bold"), f": {spec.project}, {spec.region}, {spec.environment} ({file.path})"))
+    out.print()
+    made = plain_table("makes", "type", "stands in", "")
+    for resource in result.resources:
+        if resource.is_component or resource.type.startswith("pulumi:"):
+            continue
+        notes = ["others own it"] if resource.existing else ["protected"] if resource.protect else []
+        made.add_row(Text(_shown_name(resource.name, resource.inputs)), resource.type.split(":")[-1], place(resource), ", ".join(notes))
+    out.print(made)
+    out.print()
+    out.print(report.table(result.estimate))
+    for line in report.headroom_lines(result.estimate, spec.budgets):
+        out.print(Text(line))
+    out.print()
+    _print_rules(out, result)
+
+
+def _shown_name(name: str, inputs: Any) -> str:
+    for key in ("name", "displayName", "accountId", "repositoryId"):
+        physical = inputs.get(key)
+        if isinstance(physical, str):
+            return physical
+    return name
+
+
+def _print_rules(out: Console, result: Checked) -> None:
+    from rich.text import Text
+
+    from infra.policy.rules import RULES
+
+    broken = Counter(finding.rule for finding in result.findings)
+    rules = plain_table("rule", "", "")
+    for rule in RULES:
+        count = broken[rule.name]
+        mark = Text("holds", "green") if not count else Text(f"{count} finding{'s' * (count != 1)}", "red")
+        rules.add_row(rule.name, mark, rule.description)
+    out.print(rules)
+    for finding in result.findings:
+        out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"))
+    out.print()
+
+
+def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
+    from infra.cost import report
+
+    head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
+    if isinstance(result, SpecError):
+        return head | {"problems": spec_error_json(result)}
+    from infra.policy.rules import RULES
+
+    return head | {
+        "project": result.spec.project,
+        "region": result.spec.region,
+        "environment": result.spec.environment,
+        "resources": [
+            {
+                "type": resource.type,
+                "name": resource.name,
+                "urn": resource.urn,
+                "stands_in": place(resource),
+                "protected": resource.protect,
+                "existing": resource.existing,
+            }
+            for resource in result.resources
+        ],
+        "cost": report.as_json(result.estimate),
+        "rules": [
+            {
+                "name": rule.name,
+                "description": rule.description,
+                "holds": not any(finding.rule == rule.name for finding in result.findings),
+            }
+            for rule in RULES
+        ],
+        "findings": [
+            {
+                "rule": finding.rule,
+                "resource": finding.resource,
+                "urn": finding.urn,
+                "path": finding.path,
+                "message": finding.message,
+                "fix": finding.fix,
+            }
+            for finding in result.findings
+        ],
+    }

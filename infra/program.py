@@ -1,0 +1,45 @@
+"""A region, from its stack file: what `pulumi up` makes and `accelform check` looks at."""
+
+from __future__ import annotations
+
+import pulumi
+
+from infra.components.budget import Budgets
+from infra.components.endpoint import Endpoint
+from infra.components.identity import Identity
+from infra.components.network import Network
+from infra.components.storage import Storage
+from infra.components.tpu_slice import TpuSlice
+from infra.stack import StackSpec
+
+
+def declare(spec: StackSpec, stack: str) -> None:
+    """Declares everything that *spec* says, named after *stack*."""
+    placement = spec.placement(stack)
+    Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
+    storage = Storage("storage", spec.storage, placement=placement)
+
+    machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
+    if machines:
+        network = Network("network", spec.network, placement=placement)
+        identity = Identity("identity", list(machines.values()), placement=placement, storage=storage)
+    for name, tpu_slice in spec.tpu_slices.items():
+        purpose = machines[name]
+        TpuSlice(
+            name,
+            tpu_slice,
+            placement=placement,
+            network=network,
+            account=identity.accounts[purpose],
+            after=identity.grants[purpose],
+        )
+
+    endpoints = {
+        name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()
+    }
+
+    pulumi.export("region", spec.region)
+    pulumi.export("data_bucket", storage.data.url)
+    pulumi.export("models_bucket", storage.models.url)
+    pulumi.export("image_repository", storage.images.registry_uri)
+    pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})
