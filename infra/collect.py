@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pulumi
 from google.protobuf import struct_pb2
 from pulumi.runtime import mocks, rpc, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.stack import run_pulumi_func
 
-from infra.declared import UNKNOWN, Declared, Secret
+from infra.declared import NOT_ASKED, UNKNOWN, Declared, Secret
 
 PROJECT_NAME = "accelform"
+
+LOOKED_UP = ("billingAccount", "number", "currencyCode")
+"""The fields of look-ups (a project, its billing account) that programs read."""
 
 
 class _Mocks(mocks.Mocks):
@@ -43,9 +45,8 @@ class _Monitor(mocks.MockMonitor):
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
         answer = struct_pb2.Struct()
-        # The fields of these look-ups that programs read: unknown until somebody is asked.
-        for field in ("billingAccount", "number", "currencyCode"):
-            answer[field] = rpc.UNKNOWN
+        for field in LOOKED_UP:
+            answer[field] = NOT_ASKED
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -65,7 +66,7 @@ class _Monitor(mocks.MockMonitor):
             Declared(
                 type=request.type,
                 name=request.name,
-                inputs={key: _value(value) for key, value in inputs.fields.items()},
+                inputs={key: _value(inputs.fields[key]) for key in sorted(inputs.fields)},
                 urn=urn,
                 parent=parent,
                 protect=protect,
@@ -81,14 +82,15 @@ def _value(value: struct_pb2.Value) -> Any:
         signature = fields.get(rpc._special_sig_key)
         if signature is not None and signature.string_value == rpc._special_secret_sig:
             return Secret(_value(fields["value"]))
-        return {key: _value(inner) for key, inner in fields.items()}
+        return {key: _value(fields[key]) for key in sorted(fields)}
     if kind == "list_value":
         return [_value(inner) for inner in value.list_value.values]
     if kind == "number_value":
         number = value.number_value
         return int(number) if number.is_integer() else number
     if kind == "string_value":
-        return UNKNOWN if value.string_value == rpc.UNKNOWN else value.string_value
+        text = value.string_value
+        return UNKNOWN if text == rpc.UNKNOWN or NOT_ASKED in text else text
     return value.bool_value if kind == "bool_value" else None
 
 
@@ -109,7 +111,7 @@ def _quiet() -> Iterator[None]:
 
 def collect(program: Callable[[], None], stack: str) -> list[Declared]:
     """
-    What *program* declares, in the order of registration.
+    What *program* declares, sorted by URN: registrations run side by side, and their order means nothing.
 
     Raises:
         Whatever the program raises; `pulumi.RunError` for what it refuses.
@@ -122,7 +124,7 @@ def collect(program: Callable[[], None], stack: str) -> list[Declared]:
         settings.SETTINGS.rpc_manager.clear()
         settings.SETTINGS.outputs.clear()
         await run_pulumi_func(program)
-        return monitor.declared
+        return sorted(monitor.declared, key=lambda resource: resource.urn)
 
     with _quiet():
         loop = asyncio.new_event_loop()
@@ -130,10 +132,11 @@ def collect(program: Callable[[], None], stack: str) -> list[Declared]:
         try:
             return loop.run_until_complete(run())
         finally:
-            pulumi.runtime.settings.reset_options()
+            # A program that refuses leaves registrations that wait for ever: they go with their loop, silently.
+            left = asyncio.all_tasks(loop)
+            for task in left:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            settings.reset_options()
             asyncio.set_event_loop(None)
             loop.close()
-
-
-def by_urn(resources: list[Declared]) -> Mapping[str, Declared]:
-    return {resource.urn: resource for resource in resources}

@@ -28,6 +28,9 @@ class Unknown:
 
 UNKNOWN: Final = Unknown()
 
+NOT_ASKED: Final = "<not asked>"
+"""What a look-up answers where there is no cloud to ask: the SDK admits text only. Collected inputs that hold it are unknown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:

@@ -87,6 +87,24 @@ class StackSpec(Spec):
     def placement(self, stack: str) -> Placement:
         return Placement(self.project, stack, self.region, self.environment, self.owner)
 
+    def services(self) -> tuple[str, ...]:
+        """APIs that the stack's project must have enabled."""
+        ways = {one.chosen_way for one in self.tpu_slices.values()}
+        needed = {
+            "aiplatform.googleapis.com": bool(self.endpoints),
+            "artifactregistry.googleapis.com": True,
+            "billingbudgets.googleapis.com": True,
+            "cloudbilling.googleapis.com": True,
+            "cloudresourcemanager.googleapis.com": True,
+            "compute.googleapis.com": bool(ways),  # the network too
+            "iam.googleapis.com": bool(ways),
+            "monitoring.googleapis.com": bool(self.notify),
+            "serviceusage.googleapis.com": True,
+            "storage.googleapis.com": True,
+            "tpu.googleapis.com": "tpu-api" in ways,
+        }
+        return tuple(name for name, is_needed in needed.items() if is_needed)
+
     @classmethod
     def load(cls, path: Path, name: str | None = None) -> Self:
         """

@@ -26,7 +26,7 @@ class Offer:
     region: str
     trust: Trust
     capacity_types: frozenset[str]
-    """How a source says it is sold there. What is not listed is unknown, not absent, but for `flex-start`."""
+    """How a source says it is sold there; empty where none tells. What is not listed is unknown, but for `flex-start`."""
     source: str
     as_of: str
     notes: str
@@ -35,12 +35,12 @@ class Offer:
         """
         Whether it is sold this way: None where no source tells.
 
-        Google lists the zones of flex-start one by one, so there an absence is a no.
+        Google lists the zones of flex-start one by one: where that list was read, an absence is a no.
         Source: https://docs.cloud.google.com/tpu/docs/consumption-options, read 2026-11.
         """
         if provisioning in self.capacity_types:
             return True
-        return False if provisioning == FLEX_START else None
+        return False if provisioning == FLEX_START and self.capacity_types else None
 
 
 class NotOffered(ValueError):  # noqa: N818 - reads as the finding it is

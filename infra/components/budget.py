@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, mod
 
 from infra import gcp
 from infra.components.placement import Placement
+from infra.declared import NOT_ASKED
 from infra.errors import Problem, ProblemsError
 from infra.spec import Money, Spec, pattern, problem
 
@@ -157,7 +158,7 @@ class Budgets(pulumi.ComponentResource):
         provider: gcp.Provider,
     ) -> None:
         def same_currency(actual: str) -> str:
-            if actual != spec.amount.currency:
+            if actual not in (spec.amount.currency, NOT_ASKED):
                 raise pulumi.RunError(
                     f"budgets.{key}.amount: {spec.amount} is not in the billing account's currency, {actual}\n"
                     f"  fix: write the amount in {actual}; it is never converted or reinterpreted"

@@ -1,0 +1,96 @@
+"""`accelform doctor`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.cli.output import console, plain_table, print_json
+from infra.errors import ExitCode
+
+if TYPE_CHECKING:
+    from infra.operate.doctor_cloud import CloudNeeds
+
+MARKS = {"ok": "green", "warning": "yellow", "failed": "red", "unknown": "yellow"}
+
+
+def run(names: Sequence[str], folder: Path, *, cloud: bool, as_json: bool) -> int:
+    from infra.operate import doctor
+
+    machine = doctor.inspect()
+    groups = [("this machine", machine)]
+    code = ExitCode.ENVIRONMENT if any(finding.level == "failed" for finding in machine) else ExitCode.OK
+    if cloud:
+        from infra.operate import doctor_cloud
+
+        for title, needs in _needs(names, folder):
+            found = doctor_cloud.inspect(needs, progress=None if as_json else _say)
+            groups.append((title, found))
+            if any(finding.level in ("failed", "unknown") for finding in found):
+                code = ExitCode.CLOUD
+    if as_json:
+        print_json(
+            {
+                "exit_code": int(code),
+                "findings": [
+                    {
+                        "about": title,
+                        "check": finding.check,
+                        "level": finding.level,
+                        "message": finding.message,
+                        "fix": finding.fix,
+                    }
+                    for title, findings in groups
+                    for finding in findings
+                ],
+            }
+        )
+        return code
+    from rich.text import Text
+
+    out = console()
+    for title, findings in groups:
+        out.print(Text(title, "bold"))
+        table = plain_table("check", "", "found", "fix")
+        for finding in findings:
+            table.add_row(
+                Text(finding.check), Text(finding.level, MARKS[finding.level]), Text(finding.message), Text(finding.fix)
+            )
+        out.print(table)
+        out.print()
+    return code
+
+
+def _say(what: str) -> None:
+    sys.stderr.write(f"looking at {what}\n")
+
+
+def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
+    """What each stack needs of its project."""
+    from infra.check import stack_files
+    from infra.operate.doctor_cloud import CloudNeeds, TpuNeed
+    from infra.stack import StackSpec
+
+    needs = []
+    for file in stack_files(names, folder):
+        spec = StackSpec.load(file.path)
+        tpus = tuple(
+            TpuNeed(
+                name=name,
+                accelerator_type=one.accelerator_type,
+                generation=one.shape.generation,
+                zone=one.zone,
+                provisioning=one.provisioning,
+                way=one.chosen_way,
+                machine_type=one.shape.machine_type,
+                chips=one.shape.chips,
+                runtime_version=one.shape.runtime_version,
+            )
+            for name, one in spec.tpu_slices.items()
+        )
+        currencies = tuple(sorted({budget.amount.currency for budget in spec.budgets.values()}))
+        title = f"project {spec.project}, for stack {file.stack}"
+        needs.append((title, CloudNeeds(spec.project, spec.region, currencies, tpus, spec.services())))
+    return needs

@@ -1,0 +1,105 @@
+"""Rules that every table holds, what reading costs, and that the copies are true."""
+
+import csv
+import re
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from infra.catalog import tables
+
+KEYS = {
+    "tpu_shapes": ("accelerator_type",),
+    "zones": ("sold_as", "zone"),
+    "prices": ("item", "region", "provisioning"),
+    "regions": ("region",),
+    "names": ("wrong",),
+}
+
+COLLECTED = date(2026, 11, 30)
+COLLECTION = Path(__file__).parents[3] / "shared" / "data"
+
+IMPORT = "import csv, sys, time; from infra.catalog import places, prices, tables, tpu, zones; "
+LOAD = "places.regions(); tpu.shapes(); tpu.shapes_by_machine_type(); zones.zones(); prices._prices(); tables.rows('names'); "
+
+
+def run(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_no_table_is_without_rules():
+    """Each file of the data folder is held to the rules below, and named in SOURCES.md with its number of rows."""
+    sources = (tables.FOLDER / "SOURCES.md").read_text(encoding="utf-8")
+
+    assert {path.stem for path in tables.FOLDER.glob("*.csv")} == set(KEYS)
+    assert {name: int(rows) for name, rows in re.findall(r"\| `(\w+)\.csv` \| (\d+) \|", sources)} == {
+        name: len(tables.rows(name)) for name in KEYS
+    }
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_every_row_has_source_date_and_trust(name):
+    """Every row says where it is from, of when, and how far to trust it."""
+    for row in tables.rows(name):
+        assert None not in row, f"more cells than columns: {row}"
+        assert None not in row.values(), f"fewer cells than columns: {row}"
+        assert row["source"], row
+        assert row["trust"] in tables.TRUST_ORDER, row
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_dates_are_dates_of_the_past(name):
+    """A date is a day, a month or a year, not after the collection; else it is `undated`."""
+    for as_of in {row["as_of"] for row in tables.rows(name)} - {"undated"}:
+        assert re.fullmatch(r"\d{4}(-\d\d){0,2}", as_of)
+        assert date.fromisoformat(as_of + "-01-01"[len(as_of) - 10 :] if len(as_of) < 10 else as_of) <= COLLECTED
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_no_row_is_said_twice(name):
+    """The key of each table is unique."""
+    keys = [tuple(row[column] for column in KEYS[name]) for row in tables.rows(name)]
+
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_cells_carry_no_stray_space(name):
+    """A cell has no space around it, so that it compares equal to what a user writes."""
+    assert [cell for row in tables.rows(name) for cell in row.values() if cell != cell.strip()] == []
+
+
+def test_import_reads_no_table():
+    """Importing the catalogue opens no data file; asking it does."""
+    watch = "import sys; seen = []; sys.addaudithook(lambda event, args: event == 'open' and seen.append(str(args[0]))); "
+    count = "print(sum(name.endswith('.csv') for name in seen)); "
+
+    assert run(watch + IMPORT + count + LOAD + count).split() == ["0", str(len(KEYS))]
+
+
+def test_loads_fast():
+    """The whole catalogue is read in less than 0.05 s of CPU time."""
+    assert float(run(IMPORT + "start = time.process_time(); " + LOAD + "print(time.process_time() - start)")) < 0.05
+
+
+def collected(name: str) -> list[dict[str, str]]:
+    if not COLLECTION.is_dir():
+        pytest.skip(f"the collection that the tables were copied from is not here ({COLLECTION})")
+    with (COLLECTION / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_shapes_and_zones_are_true_copies():
+    """Shapes and zones say what the collection in ../shared/data says."""
+    renamed = {"machine_type": "gke_machine_type", "runtime_version": "tpu_vm_runtime", "image_family": "compute_engine_image_family"}
+    shapes = [row for row in collected("tpu_shapes") if row["variant"] == "default"]
+    zones = [row for row in collected("zones") if row["kind"] == "tpu"]
+
+    for ours, theirs in zip(tables.rows("tpu_shapes"), shapes, strict=True):
+        assert {key: theirs[renamed.get(key, key)] for key in ours if key != "trust"} == {**ours} - {"trust": ""}.keys() if False else True
+        assert [ours[key] for key in ours if key != "trust"] == [theirs[renamed.get(key, key)] for key in ours if key != "trust"]
+    for ours, theirs in zip(tables.rows("zones"), zones, strict=True):
+        assert [*ours.values()] == [theirs["accelerator" if key == "sold_as" else key] for key in ours]
