@@ -1,0 +1,161 @@
+"""Estimates as tables for people and as plain data for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Any
+
+from infra.cost.estimate import Estimate, LineItem, Triple
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from infra.components.budget import BudgetSpec
+
+CENT = Decimal("0.01")
+COLUMNS = ("low", "expected", "high")
+
+
+def cents(amount: Decimal) -> str:
+    """An amount as it is shown: to the cent, halves up. Something above nothing is never shown as nothing."""
+    rounded = amount.quantize(CENT, ROUND_HALF_UP)
+    return "<0.01" if not rounded and amount else f"{rounded:,}"
+
+
+def table(estimate: Estimate) -> RenderableType:
+    """The lines and their total. What is free stands in one line."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    shown.add_column("costs, USD a month")
+    for column in COLUMNS:
+        shown.add_column(column, justify="right", no_wrap=True)
+    shown.add_column("", overflow="fold")
+    for line in estimate.lines:
+        if line.status != "free":
+            shown.add_row(Text(_title(line)), *_amounts(line), Text(_remark(line)))
+    if free := _free(estimate):
+        shown.add_row("free", "0.00", "0.00", "0.00", Text(free))
+    total = [Text(cents(amount), "bold") for amount in estimate.total]
+    missing = len(estimate.unknown)
+    remark = Text(f"incomplete: {missing} line{'s' * (missing != 1)} unknown", "red") if missing else Text(_age(estimate))
+    shown.add_row(Text("total, at least" if missing else "total", "bold"), *total, remark)
+    return shown
+
+
+def _title(line: LineItem) -> str:
+    if not line.resource or line.resource in line.what:
+        return line.what
+    return f"{line.resource}: {line.what}"
+
+
+def _amounts(line: LineItem) -> tuple[str, str, str]:
+    month = line.usd_month
+    if month is None:
+        return ("-", "-", "-") if line.status == "others pay" else ("unknown", "unknown", "unknown")
+    low, expected, high = (cents(amount) for amount in month)
+    return low, expected, high
+
+
+def _remark(line: LineItem) -> str:
+    note = line.note.split("; capacity only")[0]
+    if line.quantity and line.unit_usd:
+        count = f"{line.quantity[1].normalize():f} {line.unit.replace('_', '-')} x {line.unit_usd[1].normalize():f}"
+        return f"{count}; {note}" if note else count
+    return note
+
+
+def _free(estimate: Estimate) -> str:
+    names: dict[str, int] = {}
+    for line in estimate.lines:
+        if line.status == "free":
+            names[line.what] = names.get(line.what, 0) + 1
+    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in names.items())
+
+
+def _age(estimate: Estimate) -> str:
+    dates = sorted(price.as_of for price in estimate.prices)
+    if not dates:
+        return ""
+    return f"list prices of {dates[0]} to {dates[-1]}, without tax" if dates[0] != dates[-1] else f"list prices of {dates[0]}, without tax"
+
+
+def sources(estimate: Estimate) -> RenderableType:
+    """Every price and assumption that the figures rest on."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    used = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("price", "USD", "per", "of", "trust", "source"):
+        used.add_column(column, justify="right" if column == "USD" else "left", overflow="fold", no_wrap=column != "source")
+    for price in estimate.prices:
+        usd = f"{price.usd_low:f} to {price.usd_high:f}" if price.bounded else f"{price.usd:f}"
+        used.add_row(price.item, usd, price.unit.replace("_", "-"), price.as_of, price.trust, Text(price.source))
+    assumed = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("assumed a month", "low", "expected", "high", ""):
+        assumed.add_column(column, justify="left" if column in ("assumed a month", "") else "right")
+    for one in estimate.assumptions:
+        assumed.add_row(f"usage.{one.name}", *(f"{value:f}" for value in one.value), "default" if one.is_default else "yours")
+    return Group(used, Text(""), assumed)
+
+
+def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> list[str]:
+    """How the month compares with each budget. Currencies are never converted here."""
+    lines = []
+    _, expected, high = estimate.total
+    least = "" if estimate.complete else "at least "
+    for name, budget in budgets.items():
+        title = f"budget {name}: {budget.amount}"
+        if budget.amount.currency != "USD":
+            lines.append(f"{title}: not compared: no dated rate of {budget.amount.currency}")
+            continue
+        amount = budget.amount.amount
+        if budget.period:
+            months = "for ever" if not expected else f"for {(amount / expected).quantize(Decimal('0.1'), ROUND_HALF_UP):f} months"
+            lines.append(f"{title}, {budget.period.start} to {budget.period.end}: lasts {months} at what is expected")
+            continue
+        shares = f"{least}{_share(expected, amount)} expected, {least}{_share(high, amount)} at most"
+        over = " OVER" if expected > amount else " may be over" if high > amount else ""
+        lines.append(f"{title} a month: {shares}{over}")
+    return lines
+
+
+def _share(part: Decimal, whole: Decimal) -> str:
+    return f"{(part / whole * 100).quantize(Decimal(1), ROUND_HALF_UP):f} %"
+
+
+def as_json(estimate: Estimate) -> dict[str, Any]:
+    """Amounts as text, exact: a float would not be."""
+    return {
+        "currency": "USD",
+        "hours_a_month": 730,
+        "complete": estimate.complete,
+        "total_usd_month": _triple(estimate.total),
+        "lines": [
+            {
+                "resource": line.resource,
+                "what": line.what,
+                "status": line.status,
+                "quantity": _triple(line.quantity),
+                "unit": line.unit,
+                "unit_usd": _triple(line.unit_usd),
+                "usd_month": _triple(line.usd_month),
+                "as_of": line.price.as_of if line.price else None,
+                "trust": line.price.trust if line.price else None,
+                "source": line.price.source if line.price else None,
+                "note": line.note,
+            }
+            for line in estimate.lines
+        ],
+        "assumptions": [
+            {"name": one.name, "default": one.is_default} | (_triple(tuple(one.value)) or {})
+            for one in estimate.assumptions
+        ],
+    }
+
+
+def _triple(values: Triple | None) -> dict[str, str] | None:
+    return None if values is None else {column: f"{value:f}" for column, value in zip(COLUMNS, values, strict=True)}

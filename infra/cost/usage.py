@@ -1,0 +1,118 @@
+"""Assumptions that a cost estimate needs and no declaration tells."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from infra.spec import Spec, problem
+
+COLUMNS = ("low", "expected", "high")
+
+
+class Range:
+    """A quantity a month: one number, or `{low: 1, expected: 5, high: 20}`."""
+
+    __slots__ = COLUMNS
+
+    def __init__(self, low: Decimal, expected: Decimal, high: Decimal) -> None:
+        self.low = low
+        self.expected = expected
+        self.high = high
+
+    @classmethod
+    def parse(cls, value: Any) -> Range:
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, dict):
+            if set(value) != set(COLUMNS):
+                raise problem("is not a range", allowed="low, expected and high, each once; or one number")
+            low, expected, high = (_number(value[column]) for column in COLUMNS)
+        else:
+            low = expected = high = _number(value)
+        if not low <= expected <= high:
+            raise problem("does not rise", allowed="low <= expected <= high")
+        return cls(low, expected, high)
+
+    def __iter__(self) -> Any:
+        return iter((self.low, self.expected, self.high))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Range) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Range({self.low}, {self.expected}, {self.high})"
+
+    def plain(self) -> Any:
+        """As it would stand in the stack file."""
+        if self.low == self.high:
+            return _plain(self.low)
+        return {column: _plain(getattr(self, column)) for column in COLUMNS}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(cls.plain)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        number = {"type": "number", "minimum": 0}
+        return {
+            "anyOf": [
+                number,
+                {
+                    "type": "object",
+                    "properties": {column: number for column in COLUMNS},
+                    "required": list(COLUMNS),
+                    "additionalProperties": False,
+                },
+            ]
+        }
+
+
+def _number(value: Any) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        raise problem("is not a quantity", allowed="a number, or {low: 1, expected: 5, high: 20}")
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise problem("is not a quantity", allowed="a number, or {low: 1, expected: 5, high: 20}") from None
+    if not number.is_finite() or number < 0:
+        raise problem("is not a quantity of 0 or more", allowed="a number, or {low: 1, expected: 5, high: 20}")
+    return number
+
+
+def _plain(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def _range(low: int, expected: int, high: int) -> Range:
+    return Range(Decimal(low), Decimal(expected), Decimal(high))
+
+
+class Usage(Spec):
+    """Assumptions for the cost estimate, a month. Its defaults are those of a small shop, not facts: set what you know."""
+
+    data_gib: Range = _range(1, 10, 100)
+    """GiB in the data bucket."""
+    models_gib: Range = _range(0, 5, 50)
+    """GiB in the models bucket, checkpoints included."""
+    images_gib: Range = _range(0, 10, 40)
+    """GiB in the image repository."""
+    storage_class_a_thousands: Range = _range(1, 10, 100)
+    """Thousands of class A operations (writes, lists) on both buckets."""
+    storage_class_b_thousands: Range = _range(1, 100, 1000)
+    """Thousands of class B operations (reads) on both buckets."""
+    nat_data_gib: Range = _range(1, 20, 200)
+    """GiB through NAT, both directions."""
+    internet_egress_gib: Range = _range(0, 1, 20)
+    """GiB that leave Google Cloud for the internet, worldwide except Australia and China."""
+    logs_gib: Range = _range(0, 1, 20)
+    """GiB of logs that are ingested."""
