@@ -13,7 +13,7 @@ from infra.stack import StackSpec
 def main() -> None:
     stack = pulumi.get_stack()
     try:
-        spec = StackSpec.from_engine(config.CONFIG, f"stacks/Pulumi.{stack}.yaml")
+        spec = StackSpec.from_engine(config.CONFIG.get(), f"stacks/Pulumi.{stack}.yaml")
     except SpecError as error:
         raise pulumi.RunError(str(error)) from None
     declare(spec, stack)

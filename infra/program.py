@@ -39,7 +39,7 @@ def declare(spec: StackSpec, stack: str) -> None:
     }
 
     pulumi.export("region", spec.region)
-    pulumi.export("data_bucket", storage.data.url)
-    pulumi.export("models_bucket", storage.models.url)
-    pulumi.export("image_repository", storage.images.registry_uri)
+    pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
+    pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
+    pulumi.export("image_repository", storage.image_prefix)
     pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})

@@ -138,7 +138,7 @@ class StackSpec(Spec):
         Raises:
             SpecError: With every problem of the configuration.
         """
-        parsed = {key: _parsed(text) for key, text in config.items() if not key.startswith("pulumi:")}
+        parsed = {key: _parsed(key, text) for key, text in config.items() if not key.startswith("pulumi:")}
         return cls._from_config(parsed, YamlFile(name, {"config": parsed}, {}), [])
 
     @classmethod
@@ -167,12 +167,14 @@ class StackSpec(Spec):
         return spec
 
 
-def _parsed(text: str) -> Any:
-    """The engine's text as data: objects and lists come as JSON, `1` as text; a word stays a word."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def _parsed(key: str, text: str) -> Any:
+    """The engine's text as data: objects and lists come as JSON. A scalar stays text: nobody can tell `1` from `"1"` any more."""
+    if text.startswith(("{", "[")):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return int(text) if key == f"{NAMESPACE}schema" and text.isdecimal() else text
 
 
 def _foreign_key(key: str, line: int | None) -> Problem:

@@ -28,10 +28,8 @@ Email = Annotated[str, pattern(r"email:[^@\s:]+@[^@\s]+\.[^@\s.]+", "is not an e
 
 
 def _day(value: object) -> object:
-    """The engine passes a bare YAML date on as midnight UTC."""
-    if isinstance(value, str) and value.endswith("T00:00:00Z"):
-        return value.removesuffix("T00:00:00Z")
-    return value
+    """The engine reads a bare YAML date as a moment, and hands it on as `2026-12-01 00:00:00 +0000 UTC`."""
+    return value.removesuffix(" 00:00:00 +0000 UTC") if isinstance(value, str) else value
 
 
 Day = Annotated[dt.date, BeforeValidator(_day)]

@@ -113,6 +113,8 @@ class Storage(pulumi.ComponentResource):
     data: gcp.storage.Bucket
     models: gcp.storage.Bucket
     images: gcp.artifactregistry.Repository
+    image_prefix: pulumi.Output[str]
+    """What an image's name begins with, such as `asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images`."""
 
     def __init__(
         self, name: str, spec: StorageSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
@@ -122,7 +124,10 @@ class Storage(pulumi.ComponentResource):
         self.data = self._bucket("data", spec.data)
         self.models = self._bucket("models", spec.models)
         self.images = self._repository("images", spec.images)
-        self.register_outputs({"data": self.data.url, "models": self.models.url, "images": self.images.id})
+        self.image_prefix = pulumi.Output.concat(
+            self.images.location, "-docker.pkg.dev/", self.images.project, "/", self.images.repository_id
+        )
+        self.register_outputs({"data": self.data.name, "models": self.models.name, "images": self.image_prefix})
 
     def _bucket(self, name: str, spec: BucketSpec) -> gcp.storage.Bucket:
         placement = self._placement
