@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,15 +30,27 @@ class StackFile:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checked:
     """What is known of a stack before it exists."""
 
     file: StackFile
     spec: StackSpec
     resources: list[Declared]
-    findings: list[Finding]
-    estimate: Estimate
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Where a rule does not hold."""
+        from infra.policy.rule import check
+
+        return check(self.resources, self.spec.region)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """What it costs a month."""
+        from infra.cost.estimate import estimate
+
+        return estimate(self.resources, self.spec.usage, region=self.spec.region)
 
 
 def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:
@@ -78,20 +91,11 @@ def check(file: StackFile) -> Checked:
         SpecError: With every problem of the file.
     """
     from infra.collect import collect
-    from infra.cost.estimate import estimate
-    from infra.policy.rule import check as findings_of
     from infra.program import declare
     from infra.stack import StackSpec
 
     spec = StackSpec.load(file.path)
-    resources = collect(lambda: declare(spec, file.stack), file.stack)
-    return Checked(
-        file=file,
-        spec=spec,
-        resources=resources,
-        findings=findings_of(resources, spec.region),
-        estimate=estimate(resources, spec.usage, region=spec.region),
-    )
+    return Checked(file, spec, collect(lambda: declare(spec, file.stack), file.stack))
 
 
 def place(resource: Declared) -> str:

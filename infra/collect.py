@@ -22,26 +22,33 @@ from infra.declared import NOT_ASKED, UNKNOWN, Declared, Secret
 
 PROJECT_NAME = "accelform"
 
+STACK_TYPE = "pulumi:pulumi:Stack"
 LOOKED_UP = ("billingAccount", "number", "currencyCode")
 """The fields of look-ups (a project, its billing account) that programs read."""
 
 
-class _Mocks(mocks.Mocks):
-    """A resource answers with its inputs and nothing else; a look-up with nothing known."""
+class _Unused(mocks.Mocks):
+    """The monitor below answers by itself."""
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
-        return args.resource_id, dict(args.inputs)
+        raise AssertionError("the monitor answers by itself")
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
-        return {}, None
+        raise AssertionError("the monitor answers by itself")
 
 
 class _Monitor(mocks.MockMonitor):
-    """Keeps each registration as it comes over the wire: inputs with unknowns and secrets, parent, options."""
+    """Keeps each registration as it comes over the wire, and answers with its inputs: all else is unknown until it is made."""
 
     def __init__(self) -> None:
-        super().__init__(_Mocks())
+        super().__init__(_Unused())
         self.declared: list[Declared] = []
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """As the engine makes it: the whole chain of parents' types, but for the stack's own."""
+        above = parent.split("::")[2] if parent else ""
+        chain = type_ if above in ("", STACK_TYPE) else f"{above}${type_}"
+        return f"urn:pulumi:{settings.get_stack()}::{settings.get_project()}::{chain}::{name}"
 
     def Invoke(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
         answer = struct_pb2.Struct()
@@ -50,18 +57,18 @@ class _Monitor(mocks.MockMonitor):
         return resource_pb2.ResourceInvokeResponse(**{"return": answer})
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
-        response = super().RegisterResource(request)
-        if request.type != "pulumi:pulumi:Stack":
-            self._keep(request, response.urn, request.object, request.protect, existing=False)
-        return response
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type != STACK_TYPE:
+            self._keep(request, urn, request.object, request.protect, existing=False)
+        return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object)
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 - the RPC's name
-        response = super().ReadResource(request)
-        self._keep(request, response.urn, request.properties, protect=False, existing=True)
-        return response
+        urn = self.make_urn(request.parent, request.type, request.name)
+        self._keep(request, urn, request.properties, protect=False, existing=True)
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=request.properties)
 
     def _keep(self, request: Any, urn: str, inputs: struct_pb2.Struct, protect: bool, *, existing: bool) -> None:
-        parent = "" if request.parent.split("::")[2:3] == ["pulumi:pulumi:Stack"] else request.parent
+        parent = "" if request.parent.split("::")[2:3] == [STACK_TYPE] else request.parent
         self.declared.append(
             Declared(
                 type=request.type,
@@ -120,7 +127,7 @@ def collect(program: Callable[[], None], stack: str) -> list[Declared]:
     async def run() -> list[Declared]:
         # Inside the loop that runs the program: outside it, the root stack's future belongs to another loop and never ends.
         monitor = _Monitor()
-        mocks.set_mocks(_Mocks(), project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor)
+        mocks.set_mocks(monitor.mocks, project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor)
         settings.SETTINGS.rpc_manager.clear()
         settings.SETTINGS.outputs.clear()
         await run_pulumi_func(program)

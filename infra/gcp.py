@@ -2,7 +2,8 @@
 The official Google Cloud resources, imported one module at a time.
 
 Importing `pulumi_gcp.compute` whole takes about 1.7 s, two thirds of it for resources that no stack of ours declares. Here a package is
-entered without running its `__init__`, and a name is looked up in the file of its own. A test holds every name that is used against the plain import.
+entered without running its `__init__`, and a name is looked up in the file of its own. A test holds every name that is used against
+the plain import.
 """
 
 from __future__ import annotations

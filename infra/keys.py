@@ -5,6 +5,7 @@ The stack file's keys, read off the specs: what each is, may be, and defaults to
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -94,9 +95,13 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[Key]:
 
 
 def default_text(field: FieldInfo) -> str:
+    """A field's default as the file would write it; for a default that depends on other keys, the words of its description."""
     default = field.get_default(call_default_factory=True, validated_data={})
-    if default is PydanticUndefined or default is None:
+    if default is PydanticUndefined:
         return ""
+    if default is None:
+        said = re.search(r"\(default: ([^)]*)\)", " ".join((field.description or "").split()))
+        return said[1] if said else ""
     return flow(default)
 
 
@@ -104,9 +109,16 @@ def flow(value: Any) -> str:
     """A value as it would stand in the file."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
+    if not isinstance(value, bool | int | float | list | dict):
+        value = _leaf(value)
     if isinstance(value, str):
         return value or '""'
-    return json.dumps(value, default=str)
+    return json.dumps(value, default=_leaf, ensure_ascii=False)
+
+
+def _leaf(value: Any) -> Any:
+    """A value type (a range, an amount, a date) as the file writes it."""
+    return value.plain() if hasattr(value, "plain") else str(value)
 
 
 def explain_error(
@@ -126,9 +138,7 @@ def explain_error(
         if issubclass(holder, Spec) and key in holder.later:
             return Problem("", f"is not available yet ({holder.later[key]})", fix="leave it out in this version")
         close = nearest(key, names(holder), 1)
-        return Problem(
-            "", "is not a key here", ", ".join(names(holder)), f"did you mean `{close[0]}`?" if close else "remove it"
-        )
+        return Problem("", "is not a key here", ", ".join(names(holder)), f"did you mean `{close[0]}`?" if close else "remove it")
     if kind == "missing":
         field = field_of(holder, key) if holder else None
         described = " ".join((field.description or "").split()) if field else ""

@@ -34,9 +34,7 @@ def declare(spec: StackSpec, stack: str) -> None:
             after=identity.grants[purpose],
         )
 
-    endpoints = {
-        name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()
-    }
+    endpoints = {name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()}
 
     pulumi.export("region", spec.region)
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))

@@ -32,7 +32,8 @@ SCHEMA = 1
 NAMESPACE = "accelform:"
 PROJECT_KEY = "gcp:project"
 ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment")
-"""What the engine itself keeps at the top of a stack file. Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
+"""What the engine itself keeps at the top of a stack file.
+Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
 
 
 def _region(value: str) -> str:
@@ -156,7 +157,10 @@ class StackSpec(Spec):
         _check_version(fields, file)
         notify = fields.get("notify")
         region = fields.get("region")
-        context = {"region": region if isinstance(region, str) and region in places.regions() else None, "notify": notify}
+        context = {
+            "region": region if isinstance(region, str) and region in places.regions() else None,
+            "notify": notify,
+        }
         try:
             spec = cls.model_validate(fields, context=context)
         except ValidationError as error:

@@ -59,13 +59,14 @@ def read(path: Path, name: str | None = None) -> YamlFile:
 
 def _plain(value: Any, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int]) -> Any:
     """ruamel's annotated containers as plain ones; notes the line of each key on the way."""
+    positions: Any = getattr(value, "lc", None)
     if isinstance(value, dict):
         for key in value:
-            lines[(*path, key)] = value.lc.key(key)[0] + 1
+            lines[(*path, key)] = positions.key(key)[0] + 1
         return {key: _plain(inner, (*path, key), lines) for key, inner in value.items()}
     if isinstance(value, list):
         for index in range(len(value)):
-            lines[(*path, index)] = value.lc.item(index)[0] + 1
+            lines[(*path, index)] = positions.item(index)[0] + 1
         return [_plain(inner, (*path, index), lines) for index, inner in enumerate(value)]
     for plain in (bool, int, float, str):
         if isinstance(value, plain):

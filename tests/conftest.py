@@ -1,1 +1,55 @@
 """Shared fixtures. No test sleeps, needs order, or touches a network beyond loopback."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parent.parent
+
+BASE: dict[str, Any] = {
+    "gcp:project": "tw-shop-ml",
+    "accelform:schema": 1,
+    "accelform:region": "us-east5",
+    "accelform:environment": "dev",
+    "accelform:owner": "ml-team",
+    "accelform:budgets": {"monthly": {"amount": "350 USD"}},
+}
+"""The least that a stack file says."""
+
+SLICE: dict[str, Any] = {
+    "accelerator_type": "v6e-1",
+    "zone": "us-east5-a",
+    "provisioning": "spot",
+    "max_run_minutes": "unlimited",
+}
+
+
+@pytest.fixture
+def base() -> dict[str, Any]:
+    """Configuration of the least stack: keys may be added or taken away."""
+    return copy.deepcopy(BASE)
+
+
+@pytest.fixture
+def a_slice() -> dict[str, Any]:
+    """A TPU machine that passes."""
+    return dict(SLICE)
+
+
+@pytest.fixture
+def stack_file(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a stack file and answers its path."""
+
+    def write(config: dict[str, Any], stack: str = "try", **top: Any) -> Path:
+        path = tmp_path / f"Pulumi.{stack}.yaml"
+        with path.open("w", encoding="utf-8") as file:
+            YAML(typ="safe", pure=True).dump({"config": config, **top}, file)
+        return path
+
+    return write

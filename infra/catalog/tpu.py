@@ -112,9 +112,7 @@ def wrong_names() -> Mapping[str, str]:
 @cache
 def single_hosts() -> Mapping[str, TpuShape]:
     """Shapes of one host by the Compute Engine machine type of that host."""
-    return MappingProxyType(
-        {one.machine_type: one for one in shapes().values() if one.single_host and one.compute_engine}
-    )
+    return MappingProxyType({one.machine_type: one for one in shapes().values() if one.single_host and one.compute_engine})
 
 
 def by_machine_type(machine_type: str) -> TpuShape | None:

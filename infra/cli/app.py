@@ -22,9 +22,7 @@ Stacks = Annotated[
     typer.Argument(metavar="[STACK]...", help="Stack names or stack files. (default: every file in stacks/)"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print for machines.")]
-Folder = Annotated[
-    Path, typer.Option("--stacks", metavar="FOLDER", help="Folder of the stack files.", envvar="ACCELFORM_STACKS")
-]
+Folder = Annotated[Path, typer.Option("--stacks", metavar="FOLDER", help="Folder of the stack files.", envvar="ACCELFORM_STACKS")]
 STACKS = Path("stacks")
 
 
@@ -106,9 +104,7 @@ def init(
 def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
-    cloud: Annotated[
-        bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")
-    ] = False,
+    cloud: Annotated[bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is installed; with --cloud, whether each stack's project is ready for it."""

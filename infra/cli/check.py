@@ -68,7 +68,12 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
         if resource.is_component or resource.type.startswith("pulumi:"):
             continue
         notes = ["others own it"] if resource.existing else ["protected"] if resource.protect else []
-        made.add_row(Text(_shown_name(resource.name, resource.inputs)), resource.type.split(":")[-1], place(resource), ", ".join(notes))
+        made.add_row(
+            Text(_shown_name(resource.name, resource.inputs)),
+            resource.type.split(":")[-1],
+            place(resource),
+            ", ".join(notes),
+        )
     out.print(made)
     out.print()
     out.print(report.table(result.estimate))
@@ -79,7 +84,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
 
 
 def _shown_name(name: str, inputs: Any) -> str:
-    for key in ("name", "displayName", "accountId", "repositoryId"):
+    for key in ("accountId", "repositoryId", "displayName", "name"):
         physical = inputs.get(key)
         if isinstance(physical, str):
             return physical

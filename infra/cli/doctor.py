@@ -17,11 +17,11 @@ MARKS = {"ok": "green", "warning": "yellow", "failed": "red", "unknown": "yellow
 
 
 def run(names: Sequence[str], folder: Path, *, cloud: bool, as_json: bool) -> int:
-    from infra.operate import doctor
+    from infra.local import machine
 
-    machine = doctor.inspect()
-    groups = [("this machine", machine)]
-    code = ExitCode.ENVIRONMENT if any(finding.level == "failed" for finding in machine) else ExitCode.OK
+    found_here = machine.inspect()
+    groups = [("this machine", found_here)]
+    code = ExitCode.ENVIRONMENT if any(finding.level == "failed" for finding in found_here) else ExitCode.OK
     if cloud:
         from infra.operate import doctor_cloud
 
@@ -55,9 +55,7 @@ def run(names: Sequence[str], folder: Path, *, cloud: bool, as_json: bool) -> in
         out.print(Text(title, "bold"))
         table = plain_table("check", "", "found", "fix")
         for finding in findings:
-            table.add_row(
-                Text(finding.check), Text(finding.level, MARKS[finding.level]), Text(finding.message), Text(finding.fix)
-            )
+            table.add_row(Text(finding.check), Text(finding.level, MARKS[finding.level]), Text(finding.message), Text(finding.fix))
         out.print(table)
         out.print()
     return code

@@ -30,7 +30,7 @@ def run(topic: str | None, names: Sequence[str], folder: Path, *, as_json: bool)
     return ExitCode.OK
 
 
-Answer = tuple[Any, tuple[str, ...], list[tuple[str, ...]]]
+Answer = tuple[Any, tuple[str, ...], Sequence[tuple[str, ...]]]
 """The data for machines; columns and rows for people."""
 
 
@@ -43,8 +43,7 @@ def _rules(names: Sequence[str], folder: Path) -> Answer:
     from infra.policy.rules import RULES
 
     data = [
-        {"name": rule.name, "severity": rule.severity, "description": rule.description, "remediation": rule.remediation}
-        for rule in RULES
+        {"name": rule.name, "severity": rule.severity, "description": rule.description, "remediation": rule.remediation} for rule in RULES
     ]
     return data, ("rule", "severity", "holds when", "else"), [tuple(map(str, row.values())) for row in _ordered(data)]
 
@@ -112,16 +111,15 @@ def _values(spec: Any) -> Iterator[tuple[str, str, bool]]:
     def walk(value: Any, path: str, written: bool) -> Iterator[tuple[str, str, bool]]:
         if isinstance(value, BaseModel):
             for name, field in type(value).model_fields.items():
-                here = field.alias or name
-                yield from walk(
-                    getattr(value, name), f"{path}.{here}" if path else here, written and name in value.model_fields_set
-                )
+                here = f"{path}.{field.alias or name}" if path else field.alias or name
+                inner = getattr(value, name)
+                if inner is not None:
+                    yield from walk(inner, here, written and name in value.model_fields_set)
+                elif text := keys.default_text(field):
+                    yield here, text, False
         elif isinstance(value, dict) and any(isinstance(inner, BaseModel) for inner in value.values()):
             for name, inner in value.items():
                 yield from walk(inner, f"{path}.{name}", written)
-        elif value is None:
-            if written:
-                yield path, "null", written
         else:
             yield path, keys.flow(value), written
 

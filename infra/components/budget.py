@@ -71,11 +71,13 @@ class BudgetSpec(Spec):
     period: PeriodSpec | None = None
     """Days it counts, once. Without it: every calendar month."""
     spend: Literal["after-credits", "before-credits"] | None = None
-    """Whether credits are taken off first. Must be stated with `period`: after credits, a free credit's budget reads 0 until it is gone. (default: after-credits)"""
+    """Whether credits are taken off first. Must be stated with `period`: after credits, a free credit's budget reads 0 until it is gone.
+    (default: after-credits)"""
     thresholds: Annotated[Thresholds, Field(min_length=1)] = [0.5, 0.9, 1.0]
     """Shares of the amount that mail is sent at, by what was spent."""
     forecast_thresholds: Thresholds | None = None
-    """Shares of the amount that mail is sent at, by what Google expects of the month. (default: [1.0] for a month, none for a period: Google forecasts months only)"""
+    """Shares of the amount that mail is sent at, by what Google expects of the month.
+    (default: [1.0] for a month, none for a period: Google forecasts months only)"""
     mail_billing_admins: bool = True
     """Whether the billing account's administrators and users get the mail."""
 
@@ -83,14 +85,16 @@ class BudgetSpec(Spec):
     def _consistent(self, info: ValidationInfo) -> Self:
         problems = []
         if self.period and self.spend is None:
-            problems.append(
-                Problem("spend", "is missing: with a period it must be stated", allowed="after-credits, before-credits")
-            )
+            problems.append(Problem("spend", "is missing: with a period it must be stated", allowed="after-credits, before-credits"))
         if self.period and self.forecast_thresholds:
             problems.append(Problem("forecast_thresholds", "Google forecasts months only", fix="remove it"))
         if not self.mail_billing_admins and not (info.context or {}).get("notify", True):
             problems.append(
-                Problem("mail_billing_admins", "nobody would get the mail", fix="set it to true, or name somebody in `notify`")
+                Problem(
+                    "mail_billing_admins",
+                    "nobody would get the mail",
+                    fix="set it to true, or name somebody in `notify`",
+                )
             )
         if problems:
             raise ProblemsError(problems)
@@ -126,9 +130,7 @@ class Budgets(pulumi.ComponentResource):
         )
         billing = pulumi.InvokeOptions(parent=self, provider=provider)
         project = gcp.organizations.get_project_output(project_id=placement.project, opts=billing)
-        account = gcp.organizations.get_billing_account_output(
-            billing_account=project.billing_account, lookup_projects=False, opts=billing
-        )
+        account = gcp.organizations.get_billing_account_output(billing_account=project.billing_account, lookup_projects=False, opts=billing)
         channels = [
             gcp.monitoring.NotificationChannel(
                 f"{name}-{address}",
@@ -169,9 +171,7 @@ class Budgets(pulumi.ComponentResource):
             amount["nanos"] = int(fraction.ljust(9, "0"))
         filters: dict[str, object] = {
             "projects": [project.number.apply(lambda number: f"projects/{number}")],
-            "credit_types_treatment": (
-                "EXCLUDE_ALL_CREDITS" if spec.spend == "before-credits" else "INCLUDE_ALL_CREDITS"
-            ),
+            "credit_types_treatment": ("EXCLUDE_ALL_CREDITS" if spec.spend == "before-credits" else "INCLUDE_ALL_CREDITS"),
         }
         if spec.scope == "stack":
             filters["labels"] = {"accelform-stack": placement.stack}

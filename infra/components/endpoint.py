@@ -49,9 +49,7 @@ class Endpoint(pulumi.ComponentResource):
 
     endpoint: gcp.vertex.AiEndpoint
 
-    def __init__(
-        self, name: str, spec: EndpointSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, spec: EndpointSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:endpoint:Endpoint", name, None, opts)
         self.endpoint = gcp.vertex.AiEndpoint(
             name,

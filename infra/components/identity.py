@@ -59,20 +59,14 @@ class Identity(pulumi.ComponentResource):
             self.grants[purpose] = self._grant(purpose, account, placement, storage)
         self.register_outputs({"accounts": {purpose: account.email for purpose, account in self.accounts.items()}})
 
-    def _grant(
-        self, purpose: str, account: gcp.serviceaccount.Account, placement: Placement, storage: Storage
-    ) -> list[pulumi.Resource]:
+    def _grant(self, purpose: str, account: gcp.serviceaccount.Account, placement: Placement, storage: Storage) -> list[pulumi.Resource]:
         child = pulumi.ResourceOptions(parent=account)
         on_project = [
-            gcp.projects.IAMMember(
-                f"{purpose}-{key}", project=placement.project, role=role, member=account.member, opts=child
-            )
+            gcp.projects.IAMMember(f"{purpose}-{key}", project=placement.project, role=role, member=account.member, opts=child)
             for key, role in PROJECT_ROLES.items()
         ]
         on_buckets = [
-            gcp.storage.BucketIAMMember(
-                f"{purpose}-{key}", bucket=getattr(storage, key).name, role=role, member=account.member, opts=child
-            )
+            gcp.storage.BucketIAMMember(f"{purpose}-{key}", bucket=getattr(storage, key).name, role=role, member=account.member, opts=child)
             for key, role in BUCKET_ROLES.items()
         ]
         on_repository = gcp.artifactregistry.RepositoryIamMember(

@@ -19,7 +19,8 @@ IAP_SSH_RANGE = "35.235.240.0/20"
 """Addresses that IAP's TCP forwarding comes from. Source: https://cloud.google.com/iap/docs/using-tcp-forwarding, read 2026-11."""
 
 MTU_BYTES = 8896
-"""Largest frame of a VPC, which Google advises for TPUs. Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
+"""Largest frame of a VPC, which Google advises for TPUs.
+Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
 
 SUBNETWORK = re.compile(r"projects/([^/]+)/regions/([^/]+)/subnetworks/([^/]+)")
 
@@ -43,12 +44,15 @@ class NetworkSpec(Spec):
         Annotated[
             str,
             pattern(
-                SUBNETWORK.pattern, "is not the full name of a subnet", "projects/host/regions/asia-east1/subnetworks/ml"
+                SUBNETWORK.pattern,
+                "is not the full name of a subnet",
+                "projects/host/regions/asia-east1/subnetworks/ml",
             ),
         ]
         | None
     ) = None
-    """A subnet that others own, by its full name, instead of an own network: it must have NAT and private access, and is never destroyed."""
+    """A subnet that others own, by its full name, instead of an own network.
+    It must have NAT and private access, and is never destroyed."""
 
     @field_validator("existing")
     @classmethod
@@ -77,9 +81,7 @@ class Network(pulumi.ComponentResource):
     egress: list[pulumi.Resource]
     """What must stand before a machine without an external address boots: its startup script needs a way out."""
 
-    def __init__(
-        self, name: str, spec: NetworkSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, spec: NetworkSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:network:Network", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         if spec.existing:

@@ -90,9 +90,7 @@ class RepositorySpec(Spec):
     def _one_form(self) -> RepositorySpec:
         kept = {"keep_versions", "delete_untagged_days"} & self.model_fields_set
         if self.existing and kept:
-            raise ProblemsError(
-                Problem(key, "an existing repository keeps its owner's rules", fix="remove it") for key in sorted(kept)
-            )
+            raise ProblemsError(Problem(key, "an existing repository keeps its owner's rules", fix="remove it") for key in sorted(kept))
         return self
 
 
@@ -116,9 +114,7 @@ class Storage(pulumi.ComponentResource):
     image_prefix: pulumi.Output[str]
     """What an image's name begins with, such as `asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images`."""
 
-    def __init__(
-        self, name: str, spec: StorageSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, spec: StorageSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:storage:Storage", name, None, opts)
         self._placement = placement
         self.data = self._bucket("data", spec.data)
@@ -133,7 +129,11 @@ class Storage(pulumi.ComponentResource):
         placement = self._placement
         if spec.existing:
             bucket = gcp.storage.Bucket.get(
-                name, spec.existing, opts=pulumi.ResourceOptions(parent=self), name=spec.existing, location=spec.location
+                name,
+                spec.existing,
+                opts=pulumi.ResourceOptions(parent=self),
+                name=spec.existing,
+                location=spec.location,
             )
 
             def stands_here(location: str) -> str:
@@ -162,9 +162,7 @@ class Storage(pulumi.ComponentResource):
             ],
             labels=placement.labels,
             # A bucket's name is one in all of Google Cloud: the new one cannot stand beside the old.
-            opts=pulumi.ResourceOptions(
-                parent=self, protect=placement.protects_data, delete_before_replace=True
-            ),
+            opts=pulumi.ResourceOptions(parent=self, protect=placement.protects_data, delete_before_replace=True),
         )
 
     def _repository(self, name: str, spec: RepositorySpec) -> gcp.artifactregistry.Repository:
@@ -205,7 +203,5 @@ class Storage(pulumi.ComponentResource):
                 },
             ],
             labels=placement.labels,
-            opts=pulumi.ResourceOptions(
-                parent=self, protect=placement.protects_data, delete_before_replace=True
-            ),
+            opts=pulumi.ResourceOptions(parent=self, protect=placement.protects_data, delete_before_replace=True),
         )

@@ -2,7 +2,8 @@
 A standing TPU machine: one host, made once and kept.
 
 Google gives the Cloud TPU API fixes only, and TPU7x nothing of it: v5e and newer are Compute Engine instances, v2 to v4 are nodes of the
-Cloud TPU API, and whoever wants the other way says so. Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, read 2026-11.
+Cloud TPU API, and whoever wants the other way says so.
+Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, read 2026-11.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ BOOT_DISK_TYPE = {"v5e": "pd-balanced", "v5p": "pd-balanced", "v6e": "hyperdisk-
 
 IMAGE_PROJECT = "ubuntu-os-accelerator-images"
 FLEX_START_MINUTES = (10, 7 * 24 * 60)
-"""Shortest and longest run of a flex-start machine. Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+"""Shortest and longest run of a flex-start machine.
+Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
 
 
 class TpuSliceSpec(Spec):
@@ -54,7 +56,8 @@ class TpuSliceSpec(Spec):
     zone: str
     """Zone of the stack's region that offers the accelerator type."""
     provisioning: Provisioning
-    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself) or `reservation`."""
+    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself)
+    or `reservation`."""
     max_run_minutes: Annotated[int, Field(ge=1)] | Literal["unlimited"]
     """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
@@ -79,7 +82,8 @@ class TpuSliceSpec(Spec):
             )
         if shape.generation == "tpu7x":
             raise problem(
-                "is not available yet: no source says which boot disk a TPU7x machine takes", allowed="v5e, v5p, v6e and v2 to v4"
+                "is not available yet: no source says which boot disk a TPU7x machine takes",
+                allowed="v5e, v5p, v6e and v2 to v4",
             )
         return value
 
@@ -132,7 +136,11 @@ class TpuSliceSpec(Spec):
             yield Problem("way", f"the Cloud TPU API has no {self.accelerator_type}", allowed="compute-engine, auto")
         if self.chosen_way == "tpu-api":
             if self.provisioning == "flex-start":
-                yield Problem("provisioning", "a node of the Cloud TPU API cannot be flex-start", allowed="on-demand, spot, reservation")
+                yield Problem(
+                    "provisioning",
+                    "a node of the Cloud TPU API cannot be flex-start",
+                    allowed="on-demand, spot, reservation",
+                )
             if self.max_run_minutes != "unlimited":
                 yield Problem(
                     "max_run_minutes",
@@ -147,9 +155,17 @@ class TpuSliceSpec(Spec):
         if self.provisioning == "flex-start" and self.chosen_way == "compute-engine":
             limit = self.max_run_minutes
             if limit == "unlimited" or not shortest <= limit <= longest:
-                yield Problem("max_run_minutes", "a flex-start machine runs for a limited time", allowed=f"{shortest} to {longest}")
+                yield Problem(
+                    "max_run_minutes",
+                    "a flex-start machine runs for a limited time",
+                    allowed=f"{shortest} to {longest}",
+                )
         if self.reservation and self.provisioning != "reservation":
-            yield Problem("reservation", f"{self.provisioning} capacity cannot consume a reservation", fix="remove it, or set `provisioning: reservation`")
+            yield Problem(
+                "reservation",
+                f"{self.provisioning} capacity cannot consume a reservation",
+                fix="remove it, or set `provisioning: reservation`",
+            )
         if self.reservation and self.chosen_way == "tpu-api":
             yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
         if self.provisioning == "reservation" and self.chosen_way == "compute-engine" and not self.reservation:
@@ -211,7 +227,10 @@ class TpuSlice(pulumi.ComponentResource):
         if spec.reservation:
             affinity = {
                 "type": "SPECIFIC_RESERVATION",
-                "specific_reservation": {"key": "compute.googleapis.com/reservation-name", "values": [spec.reservation]},
+                "specific_reservation": {
+                    "key": "compute.googleapis.com/reservation-name",
+                    "values": [spec.reservation],
+                },
             }
         return gcp.compute.Instance(
             name,

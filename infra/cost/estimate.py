@@ -111,7 +111,8 @@ PROVISIONING = {
 }
 DISKS: dict[str, Item] = {"pd-balanced": "pd-balanced", "hyperdisk-balanced": "hyperdisk-balanced"}
 NAT_MACHINES_MAX = 32
-"""Machines behind a NAT gateway that are billed one by one; more cost what these cost. Source: the row `nat-gateway-cap` of the price table."""
+"""Machines behind a NAT gateway that are billed one by one; more cost what these cost.
+Source: the row `nat-gateway-cap` of the price table."""
 
 
 def estimate(resources: Iterable[Declared], usage: Usage, *, region: str) -> Estimate:
@@ -286,9 +287,7 @@ def _boot_disk(resource: Declared, zone: str) -> LineItem:
 def _nat(resource: Declared, every: Sequence[Declared], assume: Assume, region: str) -> Iterator[LineItem]:
     machines = [one for one in every if one.type in ("gcp:compute/instance:Instance", "gcp:tpu/v2Vm:V2Vm")]
     hours = [_hours(one)[0] for one in machines]
-    low, expected, high = (
-        min(sum((one[column] for one in hours), ZERO), NAT_MACHINES_MAX * HOURS) for column in range(3)
-    )
+    low, expected, high = (min(sum((one[column] for one in hours), ZERO), NAT_MACHINES_MAX * HOURS) for column in range(3))
     try:
         gateway = prices.price("nat-gateway", region)
         address = prices.price("nat-address", region)
@@ -297,5 +296,11 @@ def _nat(resource: Declared, every: Sequence[Declared], assume: Assume, region: 
         return
     count = len(machines)
     yield _priced(resource.name, f"NAT of {count} machine{'s' * (count != 1)}", gateway, (low, expected, high))
-    yield _priced(resource.name, "NAT address", address, (HOURS, HOURS, HOURS), "one address serves the machines of a stack of this size")
+    yield _priced(
+        resource.name,
+        "NAT address",
+        address,
+        (HOURS, HOURS, HOURS),
+        "one address serves the machines of a stack of this size",
+    )
     yield _everyday(resource.name, "NAT data", "nat-data", region, assume("nat_data_gib"))

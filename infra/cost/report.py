@@ -150,10 +150,7 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
             }
             for line in estimate.lines
         ],
-        "assumptions": [
-            {"name": one.name, "default": one.is_default} | (_triple(tuple(one.value)) or {})
-            for one in estimate.assumptions
-        ],
+        "assumptions": [{"name": one.name, "default": one.is_default} | (_triple(tuple(one.value)) or {}) for one in estimate.assumptions],
     }
 
 

@@ -69,7 +69,7 @@ class Range:
                 number,
                 {
                     "type": "object",
-                    "properties": {column: number for column in COLUMNS},
+                    "properties": dict.fromkeys(COLUMNS, number),
                     "required": list(COLUMNS),
                     "additionalProperties": False,
                 },

@@ -1,1 +1,1 @@
-"""Rules that a stack must keep, and the policy pack that stops an update which breaks one."""
+"""The rules that every stack keeps, and the CrossGuard pack that stops an update which does not."""

@@ -55,7 +55,7 @@ def test_dates_are_dates_of_the_past(name):
     """A date is a day, a month or a year, not after the collection; else it is `undated`."""
     for as_of in {row["as_of"] for row in tables.rows(name)} - {"undated"}:
         assert re.fullmatch(r"\d{4}(-\d\d){0,2}", as_of)
-        assert date.fromisoformat(as_of + "-01-01"[len(as_of) - 10 :] if len(as_of) < 10 else as_of) <= COLLECTED
+        assert date.fromisoformat((as_of + "-01-01")[:10]) <= COLLECTED
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -92,14 +92,30 @@ def collected(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_shapes_and_zones_are_true_copies():
-    """Shapes and zones say what the collection in ../shared/data says."""
+def test_shapes_are_true_copies():
+    """Each shape says what the collection in ../shared/data says of the usual way to build it."""
     renamed = {"machine_type": "gke_machine_type", "runtime_version": "tpu_vm_runtime", "image_family": "compute_engine_image_family"}
-    shapes = [row for row in collected("tpu_shapes") if row["variant"] == "default"]
-    zones = [row for row in collected("zones") if row["kind"] == "tpu"]
+    default = [row for row in collected("tpu_shapes") if row["variant"] == "default"]
 
-    for ours, theirs in zip(tables.rows("tpu_shapes"), shapes, strict=True):
-        assert {key: theirs[renamed.get(key, key)] for key in ours if key != "trust"} == {**ours} - {"trust": ""}.keys() if False else True
-        assert [ours[key] for key in ours if key != "trust"] == [theirs[renamed.get(key, key)] for key in ours if key != "trust"]
-    for ours, theirs in zip(tables.rows("zones"), zones, strict=True):
-        assert [*ours.values()] == [theirs["accelerator" if key == "sold_as" else key] for key in ours]
+    for ours, theirs in zip(tables.rows("tpu_shapes"), default, strict=True):
+        assert ours == {key: theirs[renamed.get(key, key)] for key in ours if key != "trust"} | {"trust": ours["trust"]}
+
+
+def test_zones_are_true_copies():
+    """Each zone says what the collection in ../shared/data says of TPUs."""
+    tpus = [row for row in collected("zones") if row["kind"] == "tpu"]
+
+    for ours, theirs in zip(tables.rows("zones"), tpus, strict=True):
+        assert ours == {key: theirs["accelerator" if key == "sold_as" else key] for key in ours}
+
+
+def test_prices_are_true_copies():
+    """Every TPU price of the collection in ../shared/data is here with the same digits, and no other figure is."""
+    chips = [row for row in collected("prices") if row["product"] == "tpu"]
+    ours = [row for row in tables.rows("prices") if row["unit"] == "chip_hour"]
+    lines = {row["usd"] for row in collected("prices_other")} | {row["usd_per_gib"] for row in collected("egress")}
+
+    for way in ("on-demand", "spot", "flex-start"):
+        theirs = [(row["region"], row[f"{way.replace('-', '_')}_usd_per_hour"]) for row in chips]
+        assert [(row["region"], row["usd"]) for row in ours if row["provisioning"] == way] == [pair for pair in theirs if pair[1]]
+    assert {row["usd"] for row in tables.rows("prices") if row["unit"] != "chip_hour" and row["usd"]} <= lines

@@ -1,0 +1,1 @@
+"""This machine: what is installed on it."""

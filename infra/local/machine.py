@@ -1,0 +1,119 @@
+"""What is installed on this machine, and what of it a deployment needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from infra.findings import Found
+
+PULUMI_MIN = (3, 200, 0)
+"""Oldest engine that is accepted: it reads `stackConfigDir` and bucket backends of today."""
+PULUMI_INSTALL = "https://www.pulumi.com/docs/iac/download-install/"
+COMMAND_SECONDS = 20
+
+
+def inspect() -> list[Found]:
+    """Everything that a check, and later a deployment from this machine, needs. Fails soft: each thing is one finding."""
+    return [_python(), *_packages(), _pulumi(), _plugin(), _gcloud(), _credentials()]
+
+
+def _python() -> Found:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Found("python", "ok", f"{version} ({sys.executable})")
+
+
+def _packages() -> Iterator[Found]:
+    """The pinned SDKs: another version would be another plugin, and another diff."""
+    for package in ("pulumi", "pulumi-gcp", "pulumi-policy"):
+        wanted = _pinned(package)
+        try:
+            version = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            yield Found(package, "failed", "is not installed", "make check installs it into .venv")
+            continue
+        if wanted and version != wanted:
+            yield Found(package, "failed", f"{version} is installed, {wanted} is pinned", "rm -rf .venv && make check")
+        else:
+            yield Found(package, "ok", version)
+
+
+def _pinned(package: str) -> str:
+    for requirement in metadata.requires("accelform") or []:
+        if match := re.fullmatch(rf"{re.escape(package)}==([0-9.]+)", requirement):
+            return match[1]
+    return ""
+
+
+def _pulumi() -> Found:
+    """The engine. `check` works without it; a deployment does not."""
+    path = shutil.which("pulumi")
+    if path is None:
+        return Found("pulumi CLI", "warning", "not found: `check` and `cost` work, a deployment does not", f"install it: {PULUMI_INSTALL}")
+    text = _output([path, "version"])
+    match = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+).*", text)
+    if match is None:
+        return Found("pulumi CLI", "warning", f"{path} does not say its version", f"install it anew: {PULUMI_INSTALL}")
+    if tuple(map(int, match.groups())) < PULUMI_MIN:
+        oldest = ".".join(map(str, PULUMI_MIN))
+        return Found("pulumi CLI", "failed", f"{text} ({path}) is older than {oldest}", f"install a newer one: {PULUMI_INSTALL}")
+    return Found("pulumi CLI", "ok", f"{text} ({path})")
+
+
+def _plugin() -> Found:
+    """The official provider's plugin, which the engine fetches by itself where the network has it."""
+    version = metadata.version("pulumi-gcp")
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    if (home / "plugins" / f"resource-gcp-v{version}").is_dir():
+        return Found("gcp plugin", "ok", f"{version} ({home / 'plugins'})")
+    return Found(
+        "gcp plugin",
+        "warning",
+        f"{version} is not there: the engine fetches it at the first deployment",
+        f"pulumi plugin install resource gcp {version}",
+    )
+
+
+def _gcloud() -> Found:
+    path = shutil.which("gcloud")
+    if path is None:
+        return Found(
+            "gcloud",
+            "warning",
+            "not found: only needed for the commands that other findings name",
+            "https://cloud.google.com/sdk/docs/install",
+        )
+    return Found("gcloud", "ok", path)
+
+
+def _credentials() -> Found:
+    """Application default credentials, by their file alone: nothing is asked of the network here."""
+    named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+    well_known = Path(os.environ.get("CLOUDSDK_CONFIG") or Path.home() / ".config" / "gcloud") / "application_default_credentials.json"
+    path = Path(named) if named else well_known
+    if path.is_file():
+        return Found("credentials", "ok", str(path))
+    if named:
+        return Found(
+            "credentials", "warning", f"GOOGLE_APPLICATION_CREDENTIALS names {named}, which is not there", "unset it, or set it right"
+        )
+    return Found(
+        "credentials",
+        "warning",
+        "no application default credentials: needed for a deployment and for --cloud",
+        "gcloud auth application-default login",
+    )
+
+
+def _output(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip()

@@ -1,0 +1,77 @@
+"""The rules as a CrossGuard pack: per resource, mandatory, and with an explicit unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, ResourceValidationArgs, ResourceValidationPolicy, Severity
+from pulumi_policy.proxy import _is_unknown
+
+from infra.declared import UNKNOWN, Declared, Secret
+from infra.policy.rule import Rule
+from infra.policy.rules import RULES
+
+NAME = "accelform"
+SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 - the engine's signature of a special value
+SECRET_VALUE = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the engine's signature of a secret
+
+
+def main() -> None:
+    """Serves the pack until the engine ends it."""
+    PolicyPack(NAME, policies=[policy(rule) for rule in RULES], enforcement_level=EnforcementLevel.MANDATORY)
+
+
+def policy(rule: Rule) -> ResourceValidationPolicy:
+    """A rule as a policy of one resource: policies over a whole stack run only after it was made."""
+    return ResourceValidationPolicy(
+        name=rule.name,
+        description=rule.description,
+        validate=validation(rule),
+        enforcement_level=EnforcementLevel.MANDATORY,
+        remediation_steps=rule.remediation,
+        severity=Severity(rule.severity),
+    )
+
+
+def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        region = pulumi.Config("accelform").get("region")
+        if not region:
+            report("accelform:region: is not set: without it nothing can be held to one region", None)
+            return
+        for broken in rule.find(declared(args), region):
+            report(f"{broken}\n  fix: {rule.remediation}", None)
+
+    return validate
+
+
+def declared(args: ResourceValidationArgs) -> Declared:
+    """The engine's resource in the neutral form."""
+    return Declared(type=args.resource_type, name=args.name, inputs=_mapping(args.props), urn=args.urn)
+
+
+def _mapping(props: Mapping[str, Any]) -> dict[str, Any]:
+    value = plain(props)
+    return value if isinstance(value, dict) else {}
+
+
+def plain(value: Any) -> Any:
+    """
+    A property as plain data. Reading an unknown through the SDK's proxies raises, which would turn a mandatory rule into a note:
+    so the proxies are opened, and what is unknown says so.
+    """
+    # The proxies keep what they guard under this name, and hand it out for no other.
+    target = getattr(value, f"_{type(value).__name__.lstrip('_')}__target", None)
+    if target is not None:
+        return plain(target)
+    if isinstance(value, Mapping):
+        if value.get(SECRET_KEY) == SECRET_VALUE:
+            return Secret(plain(value.get("value")))
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return UNKNOWN if _is_unknown(value) else value

@@ -1,0 +1,59 @@
+"""What a rule is, and how all of them are asked. The pack, `accelform check` and the tests ask the same functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from infra.declared import Declared
+
+Severity = Literal["low", "medium", "high", "critical"]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Where one resource breaks a rule: the property path, and why."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule over one resource. All are mandatory: a stack that breaks one is not made."""
+
+    name: str
+    description: str
+    """What is true where it holds, in one sentence."""
+    remediation: str
+    severity: Severity
+    find: Callable[[Declared, str], Iterator[Broken]]
+    """From a resource and the stack's region: each place where it is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that one resource breaks."""
+
+    rule: str
+    resource: str
+    urn: str
+    path: str
+    message: str
+    fix: str
+
+
+def check(resources: Iterable[Declared], region: str) -> list[Finding]:
+    """Every finding of every rule, in the order of the resources."""
+    from infra.policy.rules import RULES
+
+    return [
+        Finding(rule.name, resource.name, resource.urn, broken.path, broken.message, rule.remediation)
+        for resource in resources
+        for rule in RULES
+        for broken in rule.find(resource, region)
+    ]

@@ -1,0 +1,51 @@
+"""`no-external-address`: machines are reached through IAP, and reach out through NAT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from infra.declared import Declared
+from infra.policy.rule import Broken, Rule
+
+INSTANCE_TYPES = ("gcp:compute/instance:Instance", "gcp:compute/instanceTemplate:InstanceTemplate")
+NODE = "gcp:tpu/v2Vm:V2Vm"
+
+
+def find(resource: Declared, region: str) -> Iterator[Broken]:
+    """External addresses, and what cannot be shown to be none."""
+    if resource.type in INSTANCE_TYPES:
+        interfaces = resource.get("networkInterfaces")
+        if not isinstance(interfaces, list):
+            yield Broken("networkInterfaces", "must be stated and known at preview")
+            return
+        for index, interface in enumerate(interfaces):
+            if not isinstance(interface, dict):
+                yield Broken(f"networkInterfaces[{index}]", "must be known at preview")
+                continue
+            for key in ("accessConfigs", "ipv6AccessConfigs"):
+                if interface.get(key) not in (None, []):  # an unknown one is not known to be none
+                    yield Broken(f"networkInterfaces[{index}].{key}", "gives the machine an external address")
+    elif resource.type == NODE:
+        yield from _node(resource)
+
+
+def _node(resource: Declared) -> Iterator[Broken]:
+    configs: list[tuple[str, Any]] = [("networkConfig", resource.get("networkConfig"))]
+    several = resource.get("networkConfigs")
+    if isinstance(several, list):
+        configs = [(f"networkConfigs[{index}]", config) for index, config in enumerate(several)]
+    for path, config in configs:
+        # Without a network configuration the service's own defaults hold, the default network among them.
+        value = config.get("enableExternalIps", False) if isinstance(config, dict) else None
+        if value is not False:
+            yield Broken(f"{path}.enableExternalIps", "must be false, and known at preview")
+
+
+RULE = Rule(
+    name="no-external-address",
+    description="No machine has an external address.",
+    remediation="leave out `accessConfigs`, or set `enableExternalIps: false`; ssh goes through IAP",
+    severity="high",
+    find=find,
+)

@@ -1,0 +1,57 @@
+"""`offered-in-zone`: the catalogue knows the TPU in that zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infra.declared import UNKNOWN, Declared
+from infra.policy.rule import Broken, Rule
+
+INSTANCE = "gcp:compute/instance:Instance"
+NODE = "gcp:tpu/v2Vm:V2Vm"
+PROVISIONING = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
+
+
+def find(resource: Declared, region: str) -> Iterator[Broken]:
+    """TPUs in zones that are not known to offer them."""
+    from infra.catalog import tpu, zones
+
+    if resource.type == INSTANCE:
+        path, shape = "machineType", None
+        machine_type = resource.get(path)
+        if isinstance(machine_type, str):
+            shape = tpu.by_machine_type(machine_type.rpartition("/")[2])
+        provisioning = PROVISIONING.get(str(resource.get("scheduling.provisioningModel")), "on-demand")
+    elif resource.type == NODE:
+        path = "acceleratorType"
+        accelerator_type = resource.get(path)
+        if not isinstance(accelerator_type, str):
+            yield Broken(path, "must be stated and known at preview: without it the service makes a v2-8")
+            return
+        try:
+            shape = tpu.shape(accelerator_type)
+        except tpu.UnknownAcceleratorType as error:
+            yield Broken(path, str(error))
+            return
+        provisioning = "spot" if resource.get("schedulingConfig.spot") is True else "on-demand"
+    else:
+        return
+    zone = resource.get("zone")
+    if shape is None or zone is UNKNOWN or not isinstance(zone, str):
+        return  # no TPU; or a place that `same-region` has found already
+    try:
+        zones.check_offered(shape, zone, provisioning)
+    except zones.NotOffered as error:
+        nearest = ", ".join(offer.zone for offer in error.nearest[:5])
+        yield Broken(
+            "zone", f"{zone} is not known to offer {shape.accelerator_type} as {provisioning}; nearest that does: {nearest or 'none'}"
+        )
+
+
+RULE = Rule(
+    name="offered-in-zone",
+    description="Every TPU stands in a zone that is known to offer it.",
+    remediation="set one of the zones named",
+    severity="high",
+    find=find,
+)

@@ -1,0 +1,47 @@
+"""`own-service-account`: a machine is somebody of its own, and IAM alone decides what it may."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from infra.declared import UNKNOWN, Declared
+from infra.policy.rule import Broken, Rule
+
+MACHINE_TYPES = (
+    "gcp:compute/instance:Instance",
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:tpu/v2Vm:V2Vm",
+)
+DEFAULT_ACCOUNT = re.compile(r"default|[0-9]+-compute@developer\.gserviceaccount\.com|.+@appspot\.gserviceaccount\.com")
+SCOPES = ("cloud-platform", "https://www.googleapis.com/auth/cloud-platform")
+
+
+def find(resource: Declared, region: str) -> Iterator[Broken]:
+    """Machines under a default account, or with OAuth scopes that only seem to restrict them."""
+    if resource.type not in MACHINE_TYPES:
+        return
+    account = resource.get("serviceAccount")
+    if not isinstance(account, dict):
+        yield Broken("serviceAccount", "is not stated: the machine would run as the project's default account")
+        return
+    email = account.get("email")
+    # An e-mail that is not known yet is that of an account which is being made: a default one is always known.
+    if email is None or (isinstance(email, str) and DEFAULT_ACCOUNT.fullmatch(email)):
+        yield Broken("serviceAccount.email", f"{email or 'nobody'} is a default account, which half the project shares")
+    yield from _scopes(account.get("scopes"))
+
+
+def _scopes(scopes: Any) -> Iterator[Broken]:
+    if scopes is UNKNOWN or not isinstance(scopes, list) or any(scope not in SCOPES for scope in scopes) or not scopes:
+        yield Broken("serviceAccount.scopes", "must be cloud-platform alone: the service adds to any other list, and IAM decides anyway")
+
+
+RULE = Rule(
+    name="own-service-account",
+    description="Every machine runs under a service account of its own, with the scope cloud-platform.",
+    remediation="give it an account of its own with the roles it needs, and scopes: [cloud-platform]",
+    severity="high",
+    find=find,
+)

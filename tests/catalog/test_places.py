@@ -1,0 +1,79 @@
+"""Regions, zones' regions, and how far apart they are."""
+
+import pytest
+
+from infra.catalog import places, zones
+from infra.catalog.tables import rows
+
+
+def test_region_of_an_ai_zone():
+    """A zone's region is its name less the last part, also where that part is more than a letter (case T02)."""
+    assert places.region_of("us-central1-ai1a") == "us-central1"
+    assert places.region_of("us-south1-ai1b") == "us-south1"
+    assert places.region_of("northamerica-northeast1-b") == "northamerica-northeast1"
+
+
+def test_every_zone_is_in_a_region_that_exists():
+    """The region column of a zone is its name less the last part, and the region is known."""
+    for row in rows("zones"):
+        assert row["region"] == places.region_of(row["zone"])
+        places.check_region(row["region"])
+
+
+def test_every_price_is_of_a_region_that_exists():
+    """No price stands under a region that nobody can set."""
+    assert {row["region"] for row in rows("prices")} <= {*places.regions(), "all"}
+
+
+def test_regions_are_sorted_and_whole():
+    """Regions come by name; the newest and the one with v4 alone are among them."""
+    assert list(places.regions()) == sorted(places.regions())
+    assert {"asia-southeast3", "northamerica-south1", "us-central2", "southamerica-west1"} <= {*places.regions()}
+
+
+def test_continents():
+    """`us` and `northamerica` are one continent; the two Americas and the Middle East are their own."""
+    assert {places.continent(region) for region in places.regions()} == {
+        "africa",
+        "asia",
+        "australia",
+        "europe",
+        "me",
+        "northamerica",
+        "southamerica",
+    }
+    assert places.distance("us-east1", "us-east1") == 0
+    assert places.distance("us-east1", "northamerica-northeast1") == 1
+    assert places.distance("northamerica-northeast1", "southamerica-west1") == 2
+
+
+@pytest.mark.parametrize(
+    ("got", "nearest"),
+    [
+        ("us-central1-a", "us-central1"),
+        ("US-Central1", "us-central1"),
+        ("europe-wets4", "europe-west4"),
+        ("southamerica", "southamerica-west1"),
+    ],
+)
+def test_fails_where_no_such_region(got, nearest):
+    """A region that does not exist is refused with the one that looks most like it."""
+    with pytest.raises(places.UnknownPlace, match="is not a Google Cloud region; did you mean") as caught:
+        places.check_region(got)
+
+    assert caught.value.got == got
+    assert nearest in caught.value.nearest
+
+
+def test_fails_without_a_suggestion():
+    """Where nothing looks like it, nothing is suggested."""
+    with pytest.raises(places.UnknownPlace) as caught:
+        places.check_region("")
+
+    assert caught.value.nearest == ()
+    assert str(caught.value) == '"" is not a Google Cloud region'
+
+
+def test_zones_are_not_regions():
+    """No zone passes for a region."""
+    assert zones.zones().isdisjoint(places.regions())

@@ -1,0 +1,129 @@
+"""Which zone offers what, and how a zone that does not is refused."""
+
+from itertools import pairwise
+
+import pytest
+
+from infra.catalog import places, tables, zones
+from infra.catalog.tables import TRUST_ORDER, rows
+from infra.catalog.tpu import shape, shapes
+
+WAYS = {"on-demand", "spot", "flex-start", "reservation", "calendar"}
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Changes cells of the v6e row of `us-east5-a` for one test."""
+
+    def change(**cells: str) -> None:
+        changed = [row | cells if (row["sold_as"], row["zone"]) == ("tpu-v6e", "us-east5-a") else row for row in rows("zones")]
+        monkeypatch.setattr(zones, "rows", lambda name: tuple(changed))
+        zones._offers.cache_clear()
+
+    yield change
+    zones._offers.cache_clear()
+
+
+def test_rows_say_what_they_rest_on():
+    """A trusted zone is confirmed by a second source, ways of selling have a source, and are known words."""
+    for row in rows("zones"):
+        assert bool(row["confirmed_by"]) >= (row["trust"] == "high"), row
+        assert bool(row["capacity_source"]) == bool(row["capacity_types"]), row
+    assert {way for offer in zones._offers() for way in offer.capacity_types} <= WAYS
+
+
+def test_every_shape_is_offered_by_a_good_source():
+    """No shape is known that no zone may have, and no offer that no shape is sold as."""
+    for one in shapes().values():
+        assert [offer for offer in zones.offers(one) if offer.trust != "low"], one.accelerator_type
+    assert {one.sold_as for one in shapes().values()} == {row["sold_as"] for row in rows("zones")}
+
+
+def test_offer_of_a_good_zone():
+    """The offer says how the generation is sold in its zone; a way that is not listed is unknown, not refused."""
+    offer = zones.check_offered(shape("v6e-8"), "us-east5-a", "spot")
+
+    assert (offer.zone, offer.region, offer.trust, offer.exclusive) == ("us-east5-a", "us-east5", "high", False)
+    assert offer.capacity_types == {"on-demand", "flex-start", "reservation", "calendar"}
+    assert offer.confirmed_for("flex-start")
+    assert not offer.confirmed_for("spot")
+
+
+def test_ai_zone_is_accepted():
+    """tpu7x in `us-central1-ai1a` is offered, and in `us-central1` (case T02)."""
+    assert zones.check_offered(shape("tpu7x-8"), "us-central1-ai1a", "reservation").region == "us-central1"
+    assert {offer.sold_as for offer in zones.in_zone("us-central1-ai1a")} == {"tpu7x", "tpu-v6e"}
+
+
+def test_devices_and_pods_are_in_other_zones():
+    """v2-8 and v2-32 are looked up apart."""
+    assert "us-central1-c" in {offer.zone for offer in zones.offers(shape("v2-8"))}
+    assert {offer.zone for offer in zones.offers(shape("v2-32"))} == {"europe-west4-a", "us-central1-a"}
+
+
+def test_fails_where_only_a_weak_source_knows_it():
+    """v6e in `us-central1-a` is refused, with the zones that do have it, nearest first (case T01)."""
+    with pytest.raises(zones.NotOffered) as caught:
+        zones.check_offered(shape("v6e-8"), "us-central1-a", "on-demand")
+
+    assert caught.value.reason == "unconfirmed"
+    assert [offer.zone for offer in caught.value.nearest] == [
+        "us-central1-b",
+        "us-central1-ai1a",
+        "us-east1-d",
+        "us-east5-a",
+        "us-east5-b",
+        "us-south1-ai1b",
+        "southamerica-west1-a",
+        "europe-west4-a",
+        "asia-northeast1-b",
+        "asia-southeast1-b",
+        "asia-south1-b",
+        "asia-south1-c",
+        "asia-east1-c",
+        "southamerica-east1-c",
+    ]
+
+
+@pytest.mark.parametrize("zone", ["us-central1-f", "us-central1-z", "moon-north1-a", ""])
+def test_fails_where_no_source_knows_it(zone):
+    """v4 is offered in one zone, and that is what every other zone is told (case T05)."""
+    with pytest.raises(zones.NotOffered, match="does not offer v4-8; offered in: us-central2-b") as caught:
+        zones.check_offered(shape("v4-8"), zone, "on-demand")
+
+    assert caught.value.reason == "impossible"
+
+
+def test_fails_where_the_list_is_complete(made_up):
+    """A list that begins with `only:` refuses what it lacks, and does not suggest the zone."""
+    made_up(capacity_types="only:reservation;spot")
+
+    assert zones.check_offered(shape("v6e-8"), "us-east5-a", "spot").exclusive
+    with pytest.raises(zones.NotOffered) as caught:
+        zones.check_offered(shape("v6e-8"), "us-east5-a", "on-demand")
+    assert caught.value.reason == "not-sold"
+    assert [offer.zone for offer in caught.value.nearest][:2] == ["us-east5-b", "us-central1-b"]
+
+
+@pytest.mark.parametrize("accelerator_type", ["v2-8", "v3-8", "v4-8", "v5litepod-4", "v5p-8", "v6e-8", "tpu7x-8"])
+@pytest.mark.parametrize("region", places.regions())
+def test_suggestions_would_be_accepted_and_come_nearest_first(accelerator_type, region):
+    """Whoever follows a suggestion is not refused again, and none is nearer, or as near and better sourced, than one before it."""
+    with pytest.raises(zones.NotOffered) as caught:
+        zones.check_offered(shape(accelerator_type), f"{region}-nowhere", "spot")
+
+    for offer in caught.value.nearest:
+        assert zones.check_offered(shape(accelerator_type), offer.zone, "spot") == offer
+    for one, next_one in pairwise(caught.value.nearest):
+        assert rank(one, region) <= rank(next_one, region)
+
+
+def rank(offer: zones.Offer, region: str) -> tuple[int, int]:
+    return places.distance(region, offer.region), TRUST_ORDER.index(offer.trust)
+
+
+def test_zones_are_those_of_the_table():
+    """Every zone has an offer; a zone without TPUs has none."""
+    assert zones.zones() == {row["zone"] for row in tables.rows("zones")}
+    assert all(zones.in_zone(zone) for zone in zones.zones())
+    assert zones.in_zone("us-west2-a") == ()

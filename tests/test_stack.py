@@ -1,0 +1,352 @@
+"""The stack file: what it accepts, and what it refuses, all at once and in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from infra.errors import SpecError
+from infra.stack import StackSpec
+
+Write = Callable[..., Path]
+
+
+def refused(path: Path) -> dict[str, str]:
+    """Path -> message of every problem of a file."""
+    with pytest.raises(SpecError) as caught:
+        StackSpec.load(path, "Pulumi.try.yaml")
+    return {problem.path: problem.message for problem in caught.value.problems}
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(SpecError) as caught:
+        StackSpec.load(path, "Pulumi.try.yaml")
+    return str(caught.value)
+
+
+def test_loads_the_least_stack(base: dict[str, Any], stack_file: Write) -> None:
+    """Project, version, region, environment, owner and one budget are enough."""
+    spec = StackSpec.load(stack_file(base))
+    assert (spec.project, spec.region, spec.environment, spec.owner) == ("tw-shop-ml", "us-east5", "dev", "ml-team")
+    assert str(spec.budgets["monthly"].amount) == "350 USD"
+
+
+def test_every_file_in_stacks_loads() -> None:
+    """The project's own stacks are in order, and name their schema in the first line."""
+    for path in sorted((Path(__file__).parent.parent / "stacks").glob("Pulumi.*.yaml")):
+        StackSpec.load(path)
+        assert path.read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=stack.schema.json\n")
+
+
+def test_the_engine_hands_over_the_same(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """What the engine hands over as text gives the same spec as the file: dates, numbers and words that look like numbers."""
+    base["accelform:owner"] = "2026"
+    base["accelform:tpu_slices"] = {"eval": a_slice}
+    base["accelform:budgets"] |= {
+        "free": {
+            "amount": "300 USD",
+            "period": {"from": "2026-12-01", "until": "2027-02-28"},
+            "spend": "before-credits",
+        }
+    }
+    from_file = StackSpec.load(stack_file(base))
+    as_text = {key: value if isinstance(value, str) else json.dumps(value) for key, value in base.items()}
+    as_text["accelform:budgets"] = as_text["accelform:budgets"].replace('"2026-12-01"', '"2026-12-01 00:00:00 +0000 UTC"')
+    assert StackSpec.from_engine(as_text | {"pulumi:tags": "{}"}, "the engine") == from_file
+
+
+def test_fails_with_all_problems_of_a_file_at_once(stack_file: Write) -> None:
+    """One run names every problem: where, what, got, allowed, fix."""
+    path = stack_file(
+        {
+            "gcp:project": "My First Project",
+            "accelform:schema": 1,
+            "accelform:region": "us-east5",
+            "accelform:enviroment": "dev",
+            "accelform:owner": "",
+            "accelform:tpu_slices": {"eval": {"accelerator_type": "v6e-8", "zone": "us-east5-c", "provisioning": "spot"}},
+            "accelform:endpoints": {"recommend": {"callers": ["allUsers"], "model": "recommender"}},
+            "accelform:budgets": {"monthly": {"amount": "350"}},
+            "region": "us-east5",
+        }
+    )
+    assert refusal(path) == snapshot("""\
+Pulumi.try.yaml:1: environment: is missing
+  allowed: `dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected.
+  fix: write it: it has no default
+Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above 0 with its currency
+  allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
+Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is not an IAM member (serviceAccount:, user:, group:, domain:, principal:// or principalSet://; never allUsers)
+  allowed: for example serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com
+Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
+  fix: leave it out in this version
+Pulumi.try.yaml:8: enviroment: is not a key here
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, usage
+  fix: did you mean `environment`?
+Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
+  allowed: for example ml-team
+Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
+  allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
+  fix: write it: it has no default
+Pulumi.try.yaml:14: gcp:project: "My First Project" is not a project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)
+  allowed: for example tw-shop-ml
+Pulumi.try.yaml:15: region: is not a key of this project
+  allowed: gcp:project and keys that begin with accelform:
+  fix: did you mean `accelform:region`?\
+""")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "gcp:project",
+        "accelform:schema",
+        "accelform:region",
+        "accelform:environment",
+        "accelform:owner",
+        "accelform:budgets",
+    ],
+)
+def test_fails_without_what_has_no_default(key: str, base: dict[str, Any], stack_file: Write) -> None:
+    """Project, version, region, environment, owner and budgets are never defaulted."""
+    del base[key]
+    assert refused(stack_file(base)) == {key.removeprefix("accelform:"): "is missing"}
+
+
+@pytest.mark.parametrize("key", ["accelerator_type", "zone", "provisioning", "max_run_minutes"])
+def test_fails_without_what_a_machine_must_say(key: str, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """Accelerator type, zone, provisioning and run limit are never defaulted."""
+    del a_slice[key]
+    base["accelform:tpu_slices"] = {"eval": a_slice}
+    assert refused(stack_file(base)) == {f"tpu_slices.eval.{key}": "is missing"}
+
+
+def test_fails_without_callers(base: dict[str, Any], stack_file: Write) -> None:
+    """Who may call an endpoint is never defaulted; nobody is written `[]`."""
+    base["accelform:endpoints"] = {"recommend": {}}
+    assert refused(stack_file(base)) == {"endpoints.recommend.callers": "is missing"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("jobs", {"train": {}}),
+        ("models", {"recommender": {}}),
+        ("never_stop", ["endpoints.recommend"]),
+        ("exceptions", {}),
+        ("clusters", {}),
+    ],
+)
+def test_fails_on_what_is_not_available_yet(key: str, value: object, base: dict[str, Any], stack_file: Write) -> None:
+    """A key of the full form is refused as not available yet, and not as unknown."""
+    base[f"accelform:{key}"] = value
+    assert refused(stack_file(base))[key].startswith("is not available yet")
+
+
+def test_fails_on_nested_keys_that_are_not_available_yet(base: dict[str, Any], stack_file: Write) -> None:
+    """Rollout and budget actions are refused where they stand."""
+    base["accelform:endpoints"] = {"recommend": {"callers": [], "rollout": {}}}
+    base["accelform:budgets"]["monthly"]["actions"] = [{"at": 0.9, "do": "pause-jobs"}]
+    assert all(message.startswith("is not available yet") for message in refused(stack_file(base)).values())
+
+
+@pytest.mark.parametrize(
+    ("key", "fix"),
+    [
+        ("accelform:regoin", "did you mean `region`?"),
+        ("aws:region", "did you mean `accelform:region`?"),
+        ("gcp:region", "did you mean `accelform:region`?"),
+        ("region", "did you mean `accelform:region`?"),
+        ("accelform:project", "write `gcp:project`"),
+    ],
+)
+def test_fails_on_a_foreign_or_misspelt_key(key: str, fix: str, base: dict[str, Any], stack_file: Write) -> None:
+    """A key that nobody reads is refused, with the key that was meant."""
+    base[key] = "us-east5"
+    assert fix in refusal(stack_file(base))
+
+
+def test_fails_on_a_key_beside_config(base: dict[str, Any], stack_file: Write) -> None:
+    """Only the engine's own keys stand at the top."""
+    path = stack_file(base, region="us-east5")
+    assert "is not a key of a stack file" in refusal(path)
+    StackSpec.load(stack_file(base, secretsprovider="gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/k"))
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_fails_on_another_version_of_the_file(version: int, base: dict[str, Any], stack_file: Write) -> None:
+    """A file of another version is not judged by this version's keys."""
+    base |= {"accelform:schema": version, "accelform:something": "new"}
+    assert list(refused(stack_file(base))) == ["schema"]
+
+
+def test_fails_on_a_key_twice(stack_file: Write, tmp_path: Path) -> None:
+    """YAML's last-one-wins is refused, with the line."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text("config:\n  accelform:region: us-east5\n  accelform:region: asia-east1\n", encoding="utf-8")
+    assert "Pulumi.try.yaml:3" in refusal(path)
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "config: [\n", "config: 3\n", "config:\n", "\x00"])
+def test_fails_on_what_is_no_stack_file(text: str, tmp_path: Path) -> None:
+    """An empty file, a list, broken YAML and binary data are refused in a sentence."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert refusal(path).startswith("Pulumi.try.yaml")
+
+
+def test_fails_on_an_unknown_region_with_the_nearest(base: dict[str, Any], stack_file: Write) -> None:
+    """A region that does not exist, and a zone in its place, are refused with what was meant."""
+    base["accelform:region"] = "asia-est1"
+    assert "asia-east1" in refusal(stack_file(base))
+    base["accelform:region"] = "asia-east1-b"
+    assert "allowed: asia-east1" in refusal(stack_file(base))
+
+
+def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """A zone's region is its name less the last dash part, whatever that part looks like."""
+    a_slice |= {"zone": "us-south1-ai1b", "provisioning": "flex-start", "max_run_minutes": 60}
+    base |= {"accelform:region": "us-south1", "accelform:tpu_slices": {"eval": a_slice}}
+    assert StackSpec.load(stack_file(base)).tpu_slices["eval"].zone == "us-south1-ai1b"
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"zone": "asia-east1-c"}, "zone", "is not in the stack's region"),
+        ({"zone": "us-east5-c"}, "zone", "only one weak source"),
+        ({"accelerator_type": "v4-8"}, "zone", "us-east5-a does not offer v4-8"),
+        ({"accelerator_type": "v5e-4"}, "accelerator_type", "is not a TPU accelerator type"),
+        ({"accelerator_type": "v6e-16"}, "accelerator_type", "slices of several hosts are not available yet"),
+        ({"accelerator_type": "tpu7x-8"}, "accelerator_type", "is not available yet"),
+        ({"provisioning": "preemptible"}, "provisioning", "is not one of the words here"),
+        ({"provisioning": "flex-start"}, "max_run_minutes", "a flex-start machine runs for a limited time"),
+        ({"provisioning": "flex-start", "max_run_minutes": 20000}, "max_run_minutes", "runs for a limited time"),
+        ({"provisioning": "reservation"}, "reservation", "is missing"),
+        ({"reservation": "nightly"}, "reservation", "cannot consume a reservation"),
+        ({"way": "tpu-api", "max_run_minutes": 60}, "max_run_minutes", "has no run limit"),
+        ({"way": "tpu-api", "provisioning": "flex-start"}, "provisioning", "cannot be flex-start"),
+        ({"way": "tpu-api", "boot_disk_gib": 200}, "boot_disk_gib", "makes its own boot disk"),
+        ({"way": "tpu-api", "provisioning": "reservation", "reservation": "r"}, "reservation", "without a name"),
+        ({"boot_disk_gib": 5}, "boot_disk_gib", "greater than or equal to 10"),
+        ({"zones": ["us-east5-a"]}, "zones", "is not available yet"),
+    ],
+)
+def test_fails_on_a_machine_that_cannot_be(
+    change: dict[str, Any], path: str, said: str, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """What cannot be had, or cannot be combined, is refused before anything is declared."""
+    base["accelform:tpu_slices"] = {"eval": a_slice | change}
+    assert said in refused(stack_file(base))[f"tpu_slices.eval.{path}"]
+
+
+def test_fails_on_compute_engine_for_an_old_generation(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """v4 is no Compute Engine machine."""
+    a_slice |= {
+        "accelerator_type": "v4-8",
+        "zone": "us-central2-b",
+        "way": "compute-engine",
+        "provisioning": "on-demand",
+    }
+    base |= {"accelform:region": "us-central2", "accelform:tpu_slices": {"eval": a_slice}}
+    assert "tpu_slices.eval.way" in refused(stack_file(base))
+
+
+def test_fails_with_the_right_name_of_a_wrong_one(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """A wrong name that people write is answered with the right one; a far one with the nearest zones."""
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v5e-4"}}
+    assert "fix: set v5litepod-4" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"zone": "us-east5-c"}}
+    assert "allowed: us-east5-a, us-east5-b" in refusal(stack_file(base))
+
+
+@pytest.mark.parametrize(
+    ("budget", "path", "said"),
+    [
+        ({"amount": "350"}, "amount", "is not an amount of money"),
+        ({"amount": 350}, "amount", "is not an amount of money"),
+        ({"amount": "0 USD"}, "amount", "is not an amount of money"),
+        ({"amount": "350 usd"}, "amount", "is not an amount of money"),
+        ({"thresholds": [1.0, 0.5]}, "thresholds", "must rise"),
+        ({"thresholds": []}, "thresholds", "at least 1 item"),
+        (
+            {"period": {"from": "2027-03-01", "until": "2027-02-28"}, "spend": "after-credits"},
+            "period.until",
+            "is before",
+        ),
+        ({"period": {"from": "2026-12-01", "until": "2027-02-28"}}, "spend", "is missing"),
+        (
+            {
+                "period": {"from": "2026-12-01", "until": "2027-02-28"},
+                "spend": "after-credits",
+                "forecast_thresholds": [1.0],
+            },
+            "forecast_thresholds",
+            "Google forecasts months only",
+        ),
+        ({"mail_billing_admins": False}, "mail_billing_admins", "nobody would get the mail"),
+        ({"scope": "stack"}, "", "none counts the whole project"),
+    ],
+)
+def test_fails_on_a_budget_that_would_mislead(
+    budget: dict[str, Any], path: str, said: str, base: dict[str, Any], stack_file: Write
+) -> None:
+    """A budget that nobody hears of, that reads 0, or whose currency is not said, is refused."""
+    base["accelform:budgets"] = {"monthly": {"amount": "350 USD"} | budget}
+    where = f"budgets.monthly.{path}" if path else "budgets"
+    assert said in refused(stack_file(base))[where]
+
+
+def test_fails_on_six_addresses(base: dict[str, Any], stack_file: Write) -> None:
+    """A budget takes five e-mail channels."""
+    base["accelform:notify"] = [f"email:person{number}@shop.example" for number in range(6)]
+    assert "at most 5" in refused(stack_file(base))["notify"]
+    base["accelform:notify"] = ["slack:#ml"]
+    assert "is not an e-mail channel" in refused(stack_file(base))["notify.0"]
+
+
+@pytest.mark.parametrize(
+    ("storage", "path"),
+    [
+        ({"data": {"existing": "shop-clicks"}}, "data.location"),
+        ({"data": {"location": "us-east5"}}, "data.location"),
+        ({"data": {"existing": "shop-clicks", "location": "US"}}, "data.location"),
+        ({"data": {"existing": "gs://shop-clicks", "location": "us-east5"}}, "data.existing"),
+        (
+            {"models": {"existing": "m-1", "location": "us-east5", "keep_noncurrent_days": 3}},
+            "models.keep_noncurrent_days",
+        ),
+        ({"images": {"existing": "images"}}, "images.existing"),
+        ({"images": {"existing": "projects/p/locations/us/repositories/images"}}, "images.existing"),
+        (
+            {"images": {"existing": "projects/p/locations/us-east5/repositories/i", "keep_versions": 3}},
+            "images.keep_versions",
+        ),
+    ],
+)
+def test_fails_on_storage_that_others_own_elsewhere(storage: dict[str, Any], path: str, base: dict[str, Any], stack_file: Write) -> None:
+    """What others own must be named in full, stand in the region, and keep its owner's rules."""
+    base["accelform:storage"] = storage
+    assert list(refused(stack_file(base))) == [f"storage.{path}"]
+
+
+@pytest.mark.parametrize(
+    ("network", "path"),
+    [
+        ({"existing": "ml"}, "existing"),
+        ({"existing": "projects/host/regions/asia-east1/subnetworks/ml"}, "existing"),
+        ({"existing": "projects/host/regions/us-east5/subnetworks/ml", "cidr": "10.1.0.0/20"}, "cidr"),
+        ({"cidr": "8.8.8.0/24"}, "cidr"),
+        ({"cidr": "10.0.0.1/20"}, "cidr"),
+        ({"cidr": "10.0.0.0/30"}, "cidr"),
+    ],
+)
+def test_fails_on_a_network_that_cannot_be(network: dict[str, Any], path: str, base: dict[str, Any], stack_file: Write) -> None:
+    """A subnet of another region, a public range and a range without room are refused."""
+    base["accelform:network"] = network
+    assert list(refused(stack_file(base))) == [f"network.{path}"]
