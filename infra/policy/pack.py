@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pulumi
+import pulumi.runtime
 from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, ResourceValidationArgs, ResourceValidationPolicy, Severity
+from pulumi_policy.policy import _PolicyAnalyzerServicer
 from pulumi_policy.proxy import _is_unknown
 
 from infra.declared import UNKNOWN, Declared, Secret
@@ -20,7 +22,23 @@ SECRET_VALUE = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the engine's s
 
 def main() -> None:
     """Serves the pack until the engine ends it."""
+    keep_stack_config()
     PolicyPack(NAME, policies=[policy(rule) for rule in RULES], enforcement_level=EnforcementLevel.MANDATORY)
+
+
+def keep_stack_config() -> None:
+    """
+    Makes the stack's configuration readable in policies. The engine sends it with ConfigureStack; the SDK keeps the tags of that
+    request and drops the rest (pulumi-policy 1.21), and the environment variable that it reads instead is no longer set (engine 3.274).
+    """
+    drops = _PolicyAnalyzerServicer.ConfigureStack
+
+    def keeps(servicer: Any, request: Any, context: Any) -> Any:
+        for key, value in request.config.items():
+            pulumi.runtime.set_config(key, value)
+        return drops(servicer, request, context)
+
+    _PolicyAnalyzerServicer.ConfigureStack = keeps
 
 
 def policy(rule: Rule) -> ResourceValidationPolicy:
