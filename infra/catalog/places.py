@@ -23,9 +23,9 @@ def region_of(zone: str) -> str:
 
 
 def continent_of(place: str) -> str:
-    """First part of a region's or zone's name: `asia`, `us`, `europe`; the two Americas beside the US count as one with it."""
+    """First part of a region's or zone's name: `asia`, `europe`, `southamerica`; the rest of North America counts as `us`."""
     first = place.partition("-")[0]
-    return "us" if first in ("northamerica", "southamerica") else first
+    return "us" if first == "northamerica" else first
 
 
 @cache
@@ -42,5 +42,5 @@ def check_region(name: str) -> None:
     if name in regions():
         return
     inside = region_of(name)
-    close = (inside,) if inside in regions() else tuple(nearest(name, regions()))
+    close = (inside,) if inside in regions() else tuple(nearest(name.lower(), regions()))
     raise UnknownPlace(name, close)

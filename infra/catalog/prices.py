@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
+from infra.catalog.places import regions
 from infra.catalog.tables import Trust, rows, trust_of
 from infra.catalog.tpu import TpuShape
 
@@ -88,10 +89,10 @@ def price(item: Item, region: str) -> Price:
     Price of an everyday item in a region.
 
     Raises:
-        PriceUnknown: No source has one for this region.
+        PriceUnknown: No source has one for this region, or there is no such region.
     """
     found = _prices().get((item, region, "")) or _prices().get((item, "all", ""))
-    if found is None:
+    if found is None or region not in regions():
         raise PriceUnknown(item, region)
     return found
 

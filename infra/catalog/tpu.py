@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -17,8 +17,9 @@ class UnknownAcceleratorType(ValueError):  # noqa: N818 - reads as the finding i
     def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
         self.got = got
         self.right = right
-        """What is meant by a wrong name that is often seen; empty where that is not known."""
+        """The one accelerator type that is meant; empty where none or several may be."""
         self.nearest = close
+        """What may be meant, best first."""
         meant = right or ", ".join(close)
         super().__init__(f"{got} is not a TPU accelerator type" + (f"; meant: {meant}" if meant else ""))
 
@@ -99,13 +100,28 @@ def shape(accelerator_type: str) -> TpuShape:
     known = shapes().get(accelerator_type)
     if known is not None:
         return known
-    right = wrong_names().get(accelerator_type.lower(), "")
-    raise UnknownAcceleratorType(accelerator_type, right, tuple(nearest(accelerator_type, shapes(), 5)))
+    meant = _meant(accelerator_type.strip().lower())
+    close = meant or tuple(nearest(accelerator_type, shapes(), 5))
+    raise UnknownAcceleratorType(accelerator_type, meant[0] if len(meant) == 1 else "", close)
+
+
+def _meant(word: str) -> tuple[str, ...]:
+    """The accelerator types that a wrong name often seen, a machine type or a generation stands for."""
+    return tuple(name for right in wrong_names().get(word, word).split(";") for name in _types(right))
+
+
+def _types(name: str) -> Iterator[str]:
+    if name in shapes():
+        yield name
+    elif name in single_hosts():
+        yield single_hosts()[name].accelerator_type
+    else:
+        yield from (one.accelerator_type for one in shapes().values() if one.generation == name and one.single_host)
 
 
 @cache
 def wrong_names() -> Mapping[str, str]:
-    """Wrong names that are often seen, and what is right instead (a name, or a few words)."""
+    """Wrong names that are often seen, and what is right instead: a type, a generation, or several types apart by `;`."""
     return MappingProxyType({row["wrong"]: row["right"] for row in rows("names")})
 
 

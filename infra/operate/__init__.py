@@ -1,0 +1,1 @@
+"""A live look at Google Cloud, by Google's own clients. Everything here only reads."""

@@ -1,0 +1,136 @@
+"""The project, who pays for it, what the caller may do in it, and which APIs are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infra.findings import Found
+from infra.operate.doctor_cloud import CloudNeeds
+from infra.operate.google import Google, RefusedError
+
+PROJECT_ROLES = {
+    "roles/artifactregistry.admin": ("artifactregistry.repositories.create", "artifactregistry.repositories.setIamPolicy"),
+    "roles/storage.admin": ("storage.buckets.create", "storage.buckets.setIamPolicy"),
+    "roles/aiplatform.admin": ("aiplatform.endpoints.create", "aiplatform.endpoints.delete"),
+    "roles/compute.admin": ("compute.networks.create", "compute.instances.create", "compute.routers.create"),
+    "roles/tpu.admin": ("tpu.nodes.create",),
+    "roles/iam.serviceAccountAdmin": ("iam.serviceAccounts.create",),
+    "roles/iam.serviceAccountUser": ("iam.serviceAccounts.actAs",),
+    "roles/resourcemanager.projectIamAdmin": ("resourcemanager.projects.setIamPolicy",),
+    "roles/monitoring.notificationChannelEditor": ("monitoring.notificationChannels.create",),
+}
+"""Permissions that making a stack takes, by the predefined role that grants them.
+Source: https://cloud.google.com/iam/docs/roles-permissions, read 2026-11."""
+
+ROLE_NEEDS_SERVICE = {
+    "roles/aiplatform.admin": "aiplatform.googleapis.com",
+    "roles/compute.admin": "compute.googleapis.com",
+    "roles/tpu.admin": "tpu.googleapis.com",
+    "roles/iam.serviceAccountAdmin": "iam.googleapis.com",
+    "roles/iam.serviceAccountUser": "iam.googleapis.com",
+    "roles/resourcemanager.projectIamAdmin": "iam.googleapis.com",
+    "roles/monitoring.notificationChannelEditor": "monitoring.googleapis.com",
+}
+"""Roles that only stacks with that API need."""
+
+BUDGET_ROLE = "roles/billing.costsManager"
+BUDGET_PERMISSIONS = (
+    "billing.budgets.create",
+    "billing.budgets.get",
+    "billing.budgets.list",
+    "billing.budgets.update",
+    "billing.budgets.delete",
+)
+
+
+def project(google: Google, needs: CloudNeeds) -> Iterator[Found]:
+    """That the project is there and alive. One that is not, and one that others own, answer alike."""
+    answer = google.call("cloudresourcemanager", "v3", "projects.get", name=f"projects/{needs.project}")
+    state = answer.get("state", "unknown")
+    number = str(answer.get("name", "")).removeprefix("projects/")
+    if state == "ACTIVE":
+        yield Found("project", "ok", f"{needs.project}, number {number}")
+    else:
+        yield Found("project", "failed", f"{needs.project} is {state}", f"gcloud projects undelete {needs.project}")
+
+
+def billing(google: Google, needs: CloudNeeds) -> Iterator[Found]:
+    """That somebody pays, in the currency of the budgets; and what can be known of a free trial."""
+    info = google.call("cloudbilling", "v1", "projects.getBillingInfo", name=f"projects/{needs.project}")
+    name = str(info.get("billingAccountName", ""))
+    link = f"gcloud billing projects link {needs.project} --billing-account=ACCOUNT"
+    if not info.get("billingEnabled"):
+        yield Found("billing", "failed", "no billing account is linked" if not name else f"{name} is closed or disabled", link)
+        return
+    account = google.call("cloudbilling", "v1", "billingAccounts.get", name=name)
+    if account.get("open"):
+        yield Found("billing", "ok", f"{name} is open")
+    else:
+        yield Found("billing", "failed", f"{name} is closed: whatever is made now is taken down", link)
+    yield from _currency(str(account.get("currencyCode", "")), needs)
+    yield Found(
+        "free trial",
+        "warning",
+        "unknown: no API says whether this is a trial or a paid account. A trial has no GPUs and no TPU quota, and raises none",
+        f"https://console.cloud.google.com/billing/{name.removeprefix('billingAccounts/')}",
+    )
+    permitted = google.call(
+        "cloudbilling", "v1", "billingAccounts.testIamPermissions", resource=name, body={"permissions": list(BUDGET_PERMISSIONS)}
+    )
+    missing = sorted(set(BUDGET_PERMISSIONS) - set(permitted.get("permissions", [])))
+    if missing:
+        grant = f"gcloud billing accounts add-iam-policy-binding {name.removeprefix('billingAccounts/')} --member=YOU --role={BUDGET_ROLE}"
+        yield Found("budgets", "failed", f"you lack {', '.join(missing)} on {name}", grant)
+    else:
+        yield Found("budgets", "ok", f"you may make budgets on {name}")
+
+
+def _currency(actual: str, needs: CloudNeeds) -> Iterator[Found]:
+    wrong = [currency for currency in needs.currencies if currency != actual]
+    if not actual:
+        yield Found("currency", "unknown", "the billing account does not say its currency")
+    elif wrong:
+        said = f"the billing account is in {actual}, budgets are written in {', '.join(wrong)}"
+        yield Found("currency", "failed", said, f"write budgets' amounts in {actual}; they are never converted or reinterpreted")
+    else:
+        yield Found("currency", "ok", actual)
+
+
+def permissions(google: Google, needs: CloudNeeds) -> Iterator[Found]:
+    """That the caller may make what the stack declares; what is missing, by role."""
+    wanted = {
+        role: one for role, one in PROJECT_ROLES.items() if role not in ROLE_NEEDS_SERVICE or ROLE_NEEDS_SERVICE[role] in needs.services
+    }
+    every = [permission for one in wanted.values() for permission in one]
+    answer = google.call(
+        "cloudresourcemanager", "v3", "projects.testIamPermissions", resource=f"projects/{needs.project}", body={"permissions": every}
+    )
+    granted = set(answer.get("permissions", []))
+    for role, one in wanted.items():
+        if missing := [permission for permission in one if permission not in granted]:
+            grant = f"gcloud projects add-iam-policy-binding {needs.project} --member=YOU --role={role}"
+            yield Found("permissions", "failed", f"you lack {', '.join(missing)}", grant)
+    if granted >= set(every):
+        yield Found("permissions", "ok", f"you have all {len(every)} that were asked for")
+
+
+def services(google: Google, needs: CloudNeeds) -> Iterator[Found]:
+    """That every API is on; one command for those that are not."""
+    parent = f"projects/{needs.project}"
+    try:
+        answer = google.call(
+            "serviceusage",
+            "v1",
+            "services.batchGet",
+            parent=parent,
+            names=[f"{parent}/services/{service}" for service in needs.services],
+        )
+    except RefusedError as refused:
+        yield refused.found("APIs")
+        return
+    enabled = {str(one.get("name", "")).rpartition("/")[2] for one in answer.get("services", []) if one.get("state") == "ENABLED"}
+    off = [service for service in needs.services if service not in enabled]
+    if off:
+        yield Found("APIs", "failed", f"off: {', '.join(off)}", f"gcloud services enable {' '.join(off)} --project={needs.project}")
+    else:
+        yield Found("APIs", "ok", f"all {len(needs.services)} are on")
