@@ -61,17 +61,21 @@ class Declared:
 
     @property
     def is_component(self) -> bool:
-        return self.type.startswith("accelform:")
+        """A group of resources: it has no inputs of its own, as every resource of a provider has."""
+        return self.type.startswith("accelform:") and not self.inputs
 
     def get(self, path: str) -> Any:
         """
         The input at a dotted path such as `bootDisk.initializeParams.size`: None where absent, UNKNOWN where any step is unknown.
+        A secret object or list is stepped into; a secret leaf stays a `Secret`.
         A number steps into a list: `networkInterfaces.0.subnetwork`.
         """
         value: Any = self.inputs
         for step in path.split("."):
             if value is UNKNOWN:
                 return UNKNOWN
+            if isinstance(value, Secret):
+                value = value.value
             if isinstance(value, Mapping):
                 value = value.get(step)
             elif isinstance(value, list | tuple) and step.isdigit() and int(step) < len(value):
@@ -81,16 +85,18 @@ class Declared:
         return value
 
     def leaves(self) -> Iterator[tuple[str, Any]]:
-        """Every leaf of the inputs with its property path, such as `networkInterfaces[0].subnetwork`."""
-        yield from _leaves("", self.inputs)
+        """Every leaf of the inputs with its property path, such as `networkInterfaces[0].subnetwork`. What is in a secret is one."""
+        yield from _leaves("", self.inputs, secret=False)
 
 
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
+def _leaves(path: str, value: Any, *, secret: bool) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Secret):
+        yield from _leaves(path, value.value, secret=True)
+    elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(f"{path}.{key}" if path else str(key), inner)
+            yield from _leaves(f"{path}.{key}" if path else str(key), inner, secret=secret)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            yield from _leaves(f"{path}[{index}]", inner)
+            yield from _leaves(f"{path}[{index}]", inner, secret=secret)
     else:
-        yield path, value
+        yield path, Secret(value) if secret else value

@@ -97,6 +97,11 @@ def price(item: Item, region: str) -> Price:
     return found
 
 
+def is_priced(sold_as: str, region: str, provisioning: str) -> bool:
+    """Whether a source prices a TPU, by its name in the tables, sold this way in this region."""
+    return (sold_as, region, provisioning) in _prices()
+
+
 def tpu_chip_hour(shape: TpuShape, region: str, provisioning: str) -> Price:
     """
     Price of one chip for an hour, its host included; a slice costs `shape.chips` times this.

@@ -35,12 +35,13 @@ class Offer:
         """
         Whether it is sold this way: None where no source tells.
 
-        Google lists the zones of flex-start one by one: where that list was read, an absence is a no.
+        Google lists the zones of flex-start one by one: where that list was read, an absence is a no, unless the region has a price for it.
         Source: https://docs.cloud.google.com/tpu/docs/consumption-options, read 2026-11.
         """
         if provisioning in self.capacity_types:
             return True
-        return False if provisioning == FLEX_START and self.capacity_types else None
+        listed = provisioning == FLEX_START and bool(self.capacity_types)
+        return False if listed and not prices.is_priced(self.sold_as, self.region, provisioning) else None
 
 
 class NotOffered(ValueError):  # noqa: N818 - reads as the finding it is

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
-REGION_KEYS = frozenset({"region", "regions", "originRegion", "serviceDirectoryRegion"})
-ZONE_KEYS = frozenset({"zone", "zones", "replicaZones", "distributionPolicyZones"})
-LOCATION_KEYS = frozenset(
-    {
-        "location",
-        "locations",
-        "nodeLocations",
-        "autoProvisioningLocations",
-        "dataLocations",
-        "storageLocations",
-        "membershipLocation",
-        "allowedPersistenceRegions",
-        "multiRegionId",
-    }
-)
-PLACE_KEYS = REGION_KEYS | ZONE_KEYS | LOCATION_KEYS
-"""Inputs, at any depth, that hold a place. Found by reading every input of the provider's schema whose name speaks of a region,
-a zone or a location; the others (`timeZone`, `managedZone`, `locationPolicy`, `sourceRegions` of a health check ...) hold none."""
+Kind = Literal["region", "zone", "location"]
 
-OWN_PLACE = frozenset({"region", "zone", "location"})
+OWN_PLACE = ("zone", "region", "location")
 """Top-level inputs that say where a resource itself stands."""
 
+NO_PLACE = frozenset(
+    {
+        "allowchangingzone",  # whether a repair may change the zone
+        "dnszone",
+        "managedzone",
+        "multiregionid",
+        "noautomatednszone",
+        "selectedregions",  # where an uptime check asks from
+        "sourcelocation",  # of a build's source
+        "sourceregions",  # where a health check asks from
+        "timezone",
+    }
+)
+"""Inputs of the provider's schema whose name ends like that of a place, and which hold none."""
+
 GLOBAL_TYPES = {
-    "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember": "stands with its repository",
     "gcp:billing/accountIamMember:AccountIamMember": "billing accounts stand nowhere",
     "gcp:billing/budget:Budget": "budgets stand nowhere",
     "gcp:compute/firewall:Firewall": "firewall rules belong to a global network",
@@ -50,29 +48,50 @@ GLOBAL_TYPES = {
 }
 """Types without a place of their own, and why. A type that is neither here nor says its place is a finding."""
 
-REFERENCE = re.compile(r"(?:^|/)(regions|zones|locations)/([A-Za-z0-9-]+)(?=/|$)")
-"""`projects/P/zones/Z/...`, and the same inside a URL."""
-REGISTRY = re.compile(r"(?:^|[\s\"'/,])([a-z0-9-]+)-docker\.pkg\.dev/")
-OLD_REGISTRY = re.compile(r"(?:^|[\s\"'/,])((?:[a-z]+\.)?gcr\.io)/")
-REGIONAL_HOST = re.compile(r"(?:^|[\s\"'/,])([a-z]+-[a-z]+[0-9]+)-[a-z]+\.googleapis\.com")
+WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "annotations", "description", "displayName"})
+"""Inputs that refer to nothing, whatever they look like."""
+PROGRAMS = frozenset({"metadata", "metadataStartupScript"})
+"""Inputs whose keys mean nothing to the service, but whose text runs on the machine: what it refers to counts."""
 
-FREE_TEXT = frozenset({"labels", "userLabels", "metadata", "metadataStartupScript", "description", "displayName", "annotations"})
-"""Inputs that hold words of people: what looks like a reference there refers to nothing."""
+_REFERENCE = re.compile(r"(?<![\w-])(region|zone|location)s/([A-Za-z0-9-]+)", re.IGNORECASE)
+"""`projects/P/zones/Z/...`, and the same inside a URL, a list or a script."""
+_REGISTRY = re.compile(r"(?<![\w.-])([a-z0-9-]+)-docker\.pkg\.dev(?![\w-])", re.IGNORECASE)
+_OLD_REGISTRY = re.compile(r"(?<![\w.-])((?:[a-z0-9]+\.)?gcr\.io)(?![\w-])", re.IGNORECASE)
+_HOST = re.compile(r"(?<![\w.-])([a-z0-9-]+?)-(?:aiplatform|[a-z]+)\.googleapis\.com(?![\w-])", re.IGNORECASE)
+_REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
+
+
+def kind_of(key: str) -> Kind | None:
+    """What kind of place an input's name promises, whatever its case: `nodeLocations` and `zoneId` do, `timeZone` does not."""
+    lowered = key.lower()
+    if lowered in NO_PLACE:
+        return None
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", key)
+    last = [word.lower() for word in words if word.lower() not in ("id", "ids", "name", "names")][-1:]
+    for kind in OWN_PLACE:
+        if lowered.rstrip("s") == kind or last in ([kind], [f"{kind}s"]) or lowered in (f"node{kind}s", f"replica{kind}s"):
+            return kind  # type: ignore[return-value]
+    return None
 
 
 def referred(text: str) -> Iterator[tuple[str, str]]:
     """Every place that a string refers to, with what it is called: `("region", "us-east5")`."""
-    for kind, place in REFERENCE.findall(text):
-        yield kind.removesuffix("s"), place
-    for place in REGISTRY.findall(text):
+    for kind, place in _REFERENCE.findall(text):
+        yield kind.lower(), place
+    for place in _REGISTRY.findall(text):
         yield "registry", place
-    for host in OLD_REGISTRY.findall(text):
+    for host in _OLD_REGISTRY.findall(text):
         yield "registry", host
-    for place in REGIONAL_HOST.findall(text):
-        yield "region", place
+    for match in _HOST.finditer(text):
+        if "-aiplatform." in match[0].lower() or _REGION.fullmatch(match[1].lower()):
+            yield "host", match[1]
 
 
 def within(place: str, region: str) -> bool:
     """Whether a place, of any kind, is the region or a zone of it. AI zones (`us-central1-ai1a`) do not end in one letter."""
     lowered = place.lower()
-    return lowered == region or lowered.rpartition("-")[0] == region
+    return lowered == region or is_zone(lowered, region)
+
+
+def is_zone(place: str, region: str) -> bool:
+    return place.lower().rpartition("-")[0] == region

@@ -7,6 +7,8 @@ from typing import Any
 
 import pulumi
 import pulumi.runtime
+import pulumi_policy.policy
+import pulumi_policy.secret
 from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, ResourceValidationArgs, ResourceValidationPolicy, Severity
 from pulumi_policy.policy import _PolicyAnalyzerServicer
 from pulumi_policy.proxy import _is_unknown
@@ -16,13 +18,12 @@ from infra.policy.rule import Rule
 from infra.policy.rules import RULES
 
 NAME = "accelform"
-SECRET_KEY = "4dabf18193072939515e22adb298388d"  # noqa: S105 - the engine's signature of a special value
-SECRET_VALUE = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the engine's signature of a secret
 
 
 def main() -> None:
     """Serves the pack until the engine ends it."""
     keep_stack_config()
+    keep_secrets()
     PolicyPack(NAME, policies=[policy(rule) for rule in RULES], enforcement_level=EnforcementLevel.MANDATORY)
 
 
@@ -41,6 +42,16 @@ def keep_stack_config() -> None:
     _PolicyAnalyzerServicer.ConfigureStack = keeps
 
 
+def keep_secrets() -> None:
+    """Lets rules see which values are secret: the SDK opens them before a policy reads them, and a message might show one."""
+    opens = pulumi_policy.policy.deserialize_properties
+
+    def keeps(props: Any, proxy_secrets: bool = True) -> Any:
+        return opens(props, True)
+
+    pulumi_policy.policy.deserialize_properties = keeps
+
+
 def policy(rule: Rule) -> ResourceValidationPolicy:
     """A rule as a policy of one resource: policies over a whole stack run only after it was made."""
     return ResourceValidationPolicy(
@@ -56,10 +67,10 @@ def policy(rule: Rule) -> ResourceValidationPolicy:
 def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         region = pulumi.Config("accelform").get("region")
-        if not region:
+        if not region and rule.name == "same-region":
             report("accelform:region: is not set: without it nothing can be held to one region", None)
             return
-        for broken in rule.find(declared(args), region):
+        for broken in rule.find(declared(args), region or ""):
             report(f"{broken}\n  fix: {rule.remediation}", None)
 
     return validate
@@ -84,9 +95,9 @@ def plain(value: Any) -> Any:
     target = getattr(value, f"_{type(value).__name__.lstrip('_')}__target", None)
     if target is not None:
         return plain(target)
+    if isinstance(value, pulumi_policy.secret.Secret):
+        return Secret(plain(value.value))
     if isinstance(value, Mapping):
-        if value.get(SECRET_KEY) == SECRET_VALUE:
-            return Secret(plain(value.get("value")))
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]

@@ -5,29 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from infra.declared import Declared
+from infra.declared import Declared, Secret
 from infra.policy.rule import Broken, Rule
 
-AUTHORITATIVE = re.compile(r"gcp:.*:\w*I[Aa][Mm](?:Binding|Policy|AuditConfig)")
-MEMBER = re.compile(r"gcp:.*:\w*I[Aa][Mm]Member")
-ACCESS_CONTROL = re.compile(r"gcp:storage/\w*(?:AccessControl|ACL):\w+")
+GRANT = re.compile(r"gcp:.*:(\w*(?:IAM|Iam)\w*)")
+MEMBER = re.compile(r"\w*(?:IAM|Iam)Member")
+NO_GRANTS = ("IAMCustomRole",)
+ACCESS_CONTROL = re.compile(r"gcp:storage/.*:\w*(?:AccessControl|ACL)|gcp:bigquery/.*:DatasetAccess")
 PUBLIC = ("allUsers", "allAuthenticatedUsers")
 PRIMITIVE = ("roles/owner", "roles/editor", "roles/viewer")
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Authoritative grants, grants to everybody, and primitive roles."""
-    if AUTHORITATIVE.fullmatch(resource.type):
-        yield Broken(
-            "role", f"{resource.type.rpartition(':')[2]} replaces what others granted: it drops every member that it does not list"
-        )
+    grant = GRANT.fullmatch(resource.type)
+    if grant and grant[1] not in NO_GRANTS:
+        yield from _grant(resource, grant[1])
     if ACCESS_CONTROL.fullmatch(resource.type):
-        yield Broken("entity", "access control lists go around IAM")
+        yield Broken("role", "access control lists go around IAM")
     for path, value in resource.leaves():
-        if value in PUBLIC:
-            yield Broken(path, f"{value} is everybody")
-    if (MEMBER.fullmatch(resource.type) or AUTHORITATIVE.fullmatch(resource.type)) and resource.get("role") in PRIMITIVE:
-        yield Broken("role", f"{resource.get('role')} is a primitive role: it reaches everything in the project")
+        if (value.value if isinstance(value, Secret) else value) in PUBLIC:
+            yield Broken(path, "grants to everybody")
+
+
+def _grant(resource: Declared, name: str) -> Iterator[Broken]:
+    if not MEMBER.fullmatch(name):
+        path = "policyData" if name.endswith("Policy") else "role"
+        yield Broken(path, f"{name} replaces or removes what others granted")
+        return
+    role = resource.get("role")
+    if not isinstance(role, str) or not role:
+        yield Broken("role", "must be stated, known at preview, and no secret")
+    elif role in PRIMITIVE:
+        yield Broken("role", f"{role} is a primitive role: it reaches everything in the project")
 
 
 RULE = Rule(

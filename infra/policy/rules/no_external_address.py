@@ -31,15 +31,18 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
 
 
 def _node(resource: Declared) -> Iterator[Broken]:
-    configs: list[tuple[str, Any]] = [("networkConfig", resource.get("networkConfig"))]
-    several = resource.get("networkConfigs")
+    one, several = resource.get("networkConfig"), resource.get("networkConfigs")
+    configs: list[tuple[str, Any]] = []
     if isinstance(several, list):
         configs = [(f"networkConfigs[{index}]", config) for index, config in enumerate(several)]
+    elif several is not None:
+        configs = [("networkConfigs", several)]
+    if one is not None or not configs:
+        configs.append(("networkConfig", one))
     for path, config in configs:
-        # Without a network configuration the service's own defaults hold, the default network among them.
-        value = config.get("enableExternalIps", False) if isinstance(config, dict) else None
-        if value is not False:
-            yield Broken(f"{path}.enableExternalIps", "must be false, and known at preview")
+        # The API's reference names no default: what is not said is not known to be none.
+        if not isinstance(config, dict) or config.get("enableExternalIps") is not False:
+            yield Broken(f"{path}.enableExternalIps", "must be stated as false, and known at preview")
 
 
 RULE = Rule(

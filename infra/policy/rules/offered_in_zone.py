@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from infra.declared import UNKNOWN, Declared
@@ -9,6 +10,7 @@ from infra.policy.rule import Broken, Rule
 
 INSTANCE = "gcp:compute/instance:Instance"
 NODE = "gcp:tpu/v2Vm:V2Vm"
+TPU_MACHINE = re.compile(r"ct\d|tpu")
 PROVISIONING = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
 
 
@@ -19,14 +21,19 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     if resource.type == INSTANCE:
         path, shape = "machineType", None
         machine_type = resource.get(path)
-        if isinstance(machine_type, str):
-            shape = tpu.by_machine_type(machine_type.rpartition("/")[2])
+        if not isinstance(machine_type, str):
+            yield Broken(path, "must be stated and known at preview")
+            return
+        shape = tpu.by_machine_type(machine_type.rpartition("/")[2])
+        if shape is None and TPU_MACHINE.match(machine_type.rpartition("/")[2]):
+            yield Broken(path, f"{machine_type} looks like a TPU machine that the catalogue does not know")
+            return
         provisioning = PROVISIONING.get(str(resource.get("scheduling.provisioningModel")), "on-demand")
     elif resource.type == NODE:
         path = "acceleratorType"
         accelerator_type = resource.get(path)
         if not isinstance(accelerator_type, str):
-            yield Broken(path, "must be stated and known at preview: without it the service makes a v2-8")
+            yield Broken(path, "must be stated and known at preview: it is what the catalogue knows, and without any type a v2-8 is made")
             return
         try:
             shape = tpu.shape(accelerator_type)
@@ -40,7 +47,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     if shape is None or zone is UNKNOWN or not isinstance(zone, str):
         return  # no TPU; or a place that `same-region` has found already
     try:
-        zones.check_offered(shape, zone, provisioning)
+        zones.check_offered(shape, zone.lower(), provisioning)
     except zones.NotOffered as error:
         nearest = ", ".join(offer.zone for offer in error.nearest[:5])
         yield Broken(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from infra.declared import UNKNOWN, Declared
+from infra.declared import UNKNOWN, Declared, Secret
 from infra.policy.rule import Broken, Rule
 
 MACHINE_TYPES = (
@@ -28,8 +28,12 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
         return
     email = account.get("email")
     # An e-mail that is not known yet is that of an account which is being made: a default one is always known.
-    if email is None or (isinstance(email, str) and DEFAULT_ACCOUNT.fullmatch(email)):
-        yield Broken("serviceAccount.email", f"{email or 'nobody'} is a default account, which half the project shares")
+    if isinstance(email, Secret):
+        yield Broken("serviceAccount.email", "is a secret: who a machine is must be seen")
+    elif email is None or email == "":
+        yield Broken("serviceAccount.email", "is not stated: the machine would run as the project's default account")
+    elif isinstance(email, str) and DEFAULT_ACCOUNT.fullmatch(email):
+        yield Broken("serviceAccount.email", f"{email} is a default account, which half the project shares")
     yield from _scopes(account.get("scopes"))
 
 

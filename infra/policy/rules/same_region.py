@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy.locations import FREE_TEXT, GLOBAL_TYPES, OWN_PLACE, PLACE_KEYS, referred, within
+from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE, PROGRAMS, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
 from infra.policy.rule import Broken, Rule
 
 GLOBAL = "global"
@@ -14,43 +14,59 @@ GLOBAL = "global"
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Places that are elsewhere, that are not known, or that are not said."""
-    if resource.is_component or resource.type.startswith("pulumi:pulumi:"):
+    if resource.is_component or resource.type == "pulumi:pulumi:Stack":
         return
     if resource.type.startswith("pulumi:providers:"):
-        yield from _walk("", {key: resource.inputs[key] for key in OWN_PLACE & resource.inputs.keys()}, region)
+        for key in OWN_PLACE:
+            if resource.inputs.get(key) is not None:
+                yield from _place(key, resource.inputs[key], region, kind_of(key))
         return
-    if resource.type not in GLOBAL_TYPES and not any(resource.inputs.get(key) is not None for key in OWN_PLACE):
+    if resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
-    yield from _walk("", resource.inputs, region)
+    for key, value in resource.inputs.items():
+        if key not in WORDS_OF_PEOPLE:
+            yield from _walk(key, value, region, kind_of(key), places=key not in PROGRAMS)
 
 
 def _own_key(resource: Declared) -> str:
-    return next((key for key in ("zone", "region", "location") if key in resource.inputs), "location")
+    return next((key for key in OWN_PLACE if key in resource.inputs), "location")
 
 
-def _walk(path: str, value: Any, region: str, key: str = "") -> Iterator[Broken]:
-    if isinstance(value, dict):
+def _walk(path: str, value: Any, region: str, kind: Kind | None, *, places: bool, secret: bool = False) -> Iterator[Broken]:
+    if isinstance(value, Secret):
+        if kind and places:
+            yield from _place(path, value, region, kind)
+        else:
+            yield from _walk(path, value.value, region, kind, places=places, secret=True)
+    elif isinstance(value, dict):
         for name, inner in value.items():
-            if name not in FREE_TEXT:
-                yield from _walk(f"{path}.{name}" if path else name, inner, region, name)
+            if name not in WORDS_OF_PEOPLE:
+                here = places and name not in PROGRAMS
+                yield from _walk(f"{path}.{name}", inner, region, kind_of(str(name)), places=here, secret=secret)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            yield from _walk(f"{path}[{index}]", inner, region, key)
-    elif key in PLACE_KEYS:
-        yield from _place(path, value, region)
+            yield from _walk(f"{path}[{index}]", inner, region, kind, places=places, secret=secret)
+    elif kind and places:
+        if value is not None:
+            yield from _place(path, Secret(value) if secret else value, region, kind)
     elif isinstance(value, str):
-        for kind, place in referred(value):
-            if place != GLOBAL and not within(place, region):
-                yield Broken(path, f"refers to {kind} {place}, not to {region}")
+        for what, place in referred(value):
+            if place.lower() != GLOBAL and not within(place, region):
+                yield Broken(path, f"refers to {'another ' + what if secret else f'{what} {place}'}, not to {region}")
 
 
-def _place(path: str, value: Any, region: str) -> Iterator[Broken]:
+def _place(path: str, value: Any, region: str, kind: Kind | None) -> Iterator[Broken]:
     if value is UNKNOWN or isinstance(value, Secret):
-        yield Broken(path, "must be known at preview: a place that is decided later cannot be checked")
-    elif isinstance(value, str) and value:
-        place = value.rpartition("/")[2]
-        if not within(place, region):
-            yield Broken(path, f"{value} is not in {region}")
+        yield Broken(path, "must be known at preview, and no secret: a place that is decided later cannot be checked")
+        return
+    if not isinstance(value, str) or not value:
+        yield Broken(path, f"{value!r} is no place: the provider's default would decide")
+        return
+    place = value.rpartition("/")[2]
+    right = {"region": place.lower() == region, "zone": is_zone(place, region)}.get(str(kind), within(place, region))
+    if not right:
+        what = f"a zone of {region}" if kind == "zone" else f"{region} or a zone of it" if kind == "location" else region
+        yield Broken(path, f"{value} is not {what}")
 
 
 RULE = Rule(
