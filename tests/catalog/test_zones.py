@@ -88,7 +88,7 @@ def test_fails_where_flex_start_is_not_sold():
         zones.check_offered(shape("v6e-8"), "us-central1-b", "flex-start")
 
     assert caught.value.reason == "not-sold"
-    assert [offer.zone for offer in caught.value.nearest][:2] == ["us-central1-ai1a", "us-east5-a"]
+    assert [offer.zone for offer in caught.value.nearest][:2] == ["us-central1-ai1a", "us-east1-d"]
 
 
 @pytest.mark.parametrize("accelerator_type", ["v2-8", "v3-8", "v4-8", "v5litepod-4", "v5p-8", "v6e-8", "tpu7x-8"])

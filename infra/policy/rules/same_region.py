@@ -16,12 +16,8 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Places that are elsewhere, that are not known, or that are not said."""
     if resource.is_component or resource.type == "pulumi:pulumi:Stack":
         return
-    if resource.type.startswith("pulumi:providers:"):
-        for key in OWN_PLACE:
-            if resource.inputs.get(key) is not None:
-                yield from _place(key, resource.inputs[key], region, kind_of(key))
-        return
-    if resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
+    of_provider = resource.type.startswith("pulumi:providers:")  # it may name a default place, and need not
+    if not of_provider and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
         if key not in WORDS_OF_PEOPLE:

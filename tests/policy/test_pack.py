@@ -1,0 +1,82 @@
+"""The pack as the engine runs it: a process of its own, asked over gRPC, with the engine's unknowns and secrets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cases
+import grpc
+import pytest
+from google.protobuf import empty_pb2, struct_pb2
+from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
+
+from infra.policy.rule import check
+from infra.policy.rules import RULES
+
+PACK = Path(__file__).parents[2] / "infra" / "policy"
+MANDATORY = analyzer_pb2.MANDATORY
+Ask = Callable[[dict[str, Any]], list[tuple[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Callable[[dict[str, str]], Any]]:
+    """Starts packs, each configured as the engine configures it, and ends them all."""
+    running: list[tuple[subprocess.Popen[bytes], grpc.Channel]] = []
+
+    def run(config: dict[str, str]) -> Any:
+        env = {key: value for key, value in os.environ.items() if not key.startswith("PULUMI")}
+        command = [sys.executable, "-u", "-m", "pulumi.policy", "127.0.0.1:0", str(PACK)]
+        process = subprocess.Popen(command, cwd=PACK, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert process.stdout is not None
+        channel = grpc.insecure_channel(f"127.0.0.1:{process.stdout.readline().decode().strip()}")
+        running.append((process, channel))
+        stub = analyzer_pb2_grpc.AnalyzerStub(channel)  # type: ignore[no-untyped-call]
+        stub.ConfigureStack(analyzer_pb2.AnalyzerStackConfigureRequest(stack="try", project="accelform", dry_run=True, config=config))
+        return stub
+
+    yield run
+    for process, channel in running:
+        channel.close()
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def pack(start: Callable[[dict[str, str]], Any]) -> Any:
+    return start({"accelform:region": cases.REGION})
+
+
+def ask(stub: Any, case: dict[str, Any]) -> list[tuple[str, str]]:
+    """Rule and property path of every violation; all of them mandatory."""
+    properties = struct_pb2.Struct()
+    properties.update(cases.wire(case["inputs"]))
+    answer = stub.Analyze(
+        analyzer_pb2.AnalyzeRequest(type=case["type"], properties=properties, urn=f"urn:pulumi:try::accelform::{case['type']}::x", name="x")
+    )
+    assert all(one.enforcementLevel == MANDATORY for one in answer.diagnostics)
+    return [(one.policyName, one.message.splitlines()[1].partition(": ")[0]) for one in answer.diagnostics]
+
+
+def test_finds_over_the_wire_what_is_found_in_process(pack: Any) -> None:
+    """Every fixture gives the same findings by the pack as by `check`, with unknowns and secrets as the engine sends them."""
+    for rule, name, case in cases.load():
+        in_process = [(finding.rule, finding.path) for finding in check([cases.declared(case)], cases.REGION)]
+        assert ask(pack, case) == in_process, (rule, name)
+
+
+def test_every_rule_is_mandatory(pack: Any) -> None:
+    """The pack announces each rule, with what to do about it."""
+    info = pack.GetAnalyzerInfo(empty_pb2.Empty())
+    assert [(one.name, one.enforcementLevel) for one in info.policies] == [(rule.name, MANDATORY) for rule in RULES]
+
+
+def test_a_stack_without_a_region_is_stopped(start: Callable[[dict[str, str]], Any]) -> None:
+    """Without the region nothing could be held to it: that is a violation, and not a pass."""
+    assert ask(start({}), {"type": "pulumi:pulumi:Stack", "inputs": {}}) == [("same-region", "accelform:region")]

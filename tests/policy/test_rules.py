@@ -1,0 +1,95 @@
+"""Each rule against what passes and what fails; and that nothing else gets through."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import cases
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.check import check as check_stack
+from infra.check import stack_files
+from infra.declared import Declared, Secret
+from infra.policy.rule import check
+from infra.policy.rules import RULES
+
+CASES = cases.load()
+ELSEWHERE = st.sampled_from(
+    ["us-east1", "asia-east1", "us-east5x", "us-east55", "europe-west4-a", "us", "EU", "nam4", "asia1", "us-east1-ai1a"]
+)
+
+
+@pytest.mark.parametrize(("rule", "name", "case"), CASES, ids=[f"{rule}-{name}" for rule, name, _ in CASES])
+def test_finds_what_its_fixture_says(rule: str, name: str, case: dict[str, Any]) -> None:
+    """A fixture that passes has no finding of its rule; one that fails has one at each path named, and no other."""
+    found = [finding for finding in check([cases.declared(case)], cases.REGION) if finding.rule == rule]
+    assert [finding.path for finding in found] == case["paths"]
+    assert name.startswith("passes") == (not found)
+
+
+def test_every_rule_has_fixtures_of_both_kinds() -> None:
+    """A rule without a failing fixture could never fail."""
+    kinds = {(rule, name.split("-")[0]) for rule, name, _ in CASES}
+    assert kinds == {(rule.name, kind) for rule in RULES for kind in ("passes", "fails")}
+
+
+@pytest.mark.parametrize("file", stack_files([], Path(__file__).parents[2] / "stacks"), ids=lambda file: file.stack)
+def test_every_stack_keeps_every_rule(file: Any) -> None:
+    """The project's own stacks have no finding, and declare something to look at."""
+    checked = check_stack(file)
+    assert checked.findings == []
+    assert len(checked.resources) > 5
+
+
+@given(
+    place=ELSEWHERE,
+    depth=st.integers(0, 4),
+    upper=st.booleans(),
+    key=st.sampled_from(["region", "zone", "location", "nodeLocations", "kmsLocation"]),
+)
+def test_a_place_elsewhere_is_found_at_any_depth(place: str, depth: int, upper: bool, key: str) -> None:
+    """However deep it is nested and however it is spelt, a place that is elsewhere is found."""
+    inputs: Any = {key: place.upper() if upper else place}
+    for level in range(depth):
+        inputs = {f"level{level}": [inputs] if level % 2 else inputs}
+    found = check([Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5"} | {"deep": inputs})], "us-east5")
+    assert [finding.rule for finding in found] == ["same-region"]
+
+
+@given(
+    place=ELSEWHERE, before=st.sampled_from(["", "https://h/v1/", "x=", '["', "a, "]), after=st.sampled_from(["", "/x", '"]', "?q", ", b"])
+)
+def test_a_reference_elsewhere_is_found_in_any_text(place: str, before: str, after: str) -> None:
+    """A reference is found inside URLs, lists, JSON and assignments."""
+    text = f"{before}projects/p/locations/{place}{after}"
+    found = check([Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5", "ref": text})], "us-east5")
+    assert [finding.path for finding in found] == ["ref"]
+
+
+def test_no_message_shows_a_secret() -> None:
+    """What is secret is found without being shown."""
+    hidden = {"location": Secret("us-east1"), "key": Secret("projects/p/locations/us-west4/keyRings/r"), "member": Secret("allUsers")}
+    found = check([Declared("gcp:storage/bucketIAMMember:BucketIAMMember", "x", hidden)], "us-east5")
+    assert len(found) == 4
+    assert not any(word in finding.message for finding in found for word in ("us-east1", "us-west4", "allUsers"))
+
+
+def test_a_thousand_resources_take_less_than_two_seconds() -> None:
+    """The rules are never what a preview waits for."""
+    inputs = {"zone": "us-east5-a", "machineType": "ct6e-standard-1t", "networkInterfaces": [{"subnetwork": "s"}], "labels": {"a": "b"}}
+    many = [Declared("gcp:compute/instance:Instance", str(number), inputs) for number in range(1000)]
+    started = time.process_time()
+    check(many, "us-east5")
+    assert time.process_time() - started < 2
+
+
+def test_importing_the_rules_loads_no_sdk() -> None:
+    """Rules read the neutral form alone."""
+    program = "import sys, infra.policy.rules; print('pulumi' in sys.modules, 'pulumi_policy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split() == ["False", "False"]
