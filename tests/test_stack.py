@@ -90,6 +90,9 @@ Pulumi.try.yaml:8: enviroment: is not a key here
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
+Pulumi.try.yaml:13: tpu_slices.eval.zone: "us-east5-c" is said to offer v6e-8 by one weak source only
+  allowed: us-east5-a, us-east5-b, us-central1-b, us-east1-d, us-south1-ai1b (nearest first)
+  fix: set one of these zones; a zone of another region belongs in that region's stack file
 Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
   allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
   fix: write it: it has no default
@@ -219,8 +222,8 @@ def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack
     ("change", "path", "said"),
     [
         ({"zone": "asia-east1-c"}, "zone", "is not in the stack's region"),
-        ({"zone": "us-east5-c"}, "zone", "only one weak source"),
-        ({"accelerator_type": "v4-8"}, "zone", "us-east5-a does not offer v4-8"),
+        ({"zone": "us-east5-c"}, "zone", "by one weak source only"),
+        ({"accelerator_type": "v4-8"}, "zone", "does not offer v4-8"),
         ({"accelerator_type": "v5e-4"}, "accelerator_type", "is not a TPU accelerator type"),
         ({"accelerator_type": "v6e-16"}, "accelerator_type", "slices of several hosts are not available yet"),
         ({"accelerator_type": "tpu7x-8"}, "accelerator_type", "is not available yet"),

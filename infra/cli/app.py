@@ -113,6 +113,27 @@ def doctor(
     raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
 
 
+@app.command()
+def up() -> None:
+    """Bring a region up on this machine, against a local Google Cloud. Not available in this version: says what is."""
+    _not_available("up", "pulumi up --policy-pack infra/policy")
+
+
+@app.command()
+def down() -> None:
+    """Take away what `up` made. Not available in this version: says what is."""
+    _not_available("down", "pulumi destroy")
+
+
+def _not_available(command: str, instead: str) -> None:
+    from infra.errors import UnavailableError
+
+    raise UnavailableError(
+        f"accelform {command}: a region on this machine, against a local Google Cloud, is not available in this version\n"
+        f"  what is: accelform check; and with the Pulumi CLI and a project of your own: {instead}"
+    )
+
+
 def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
     from infra.errors import AccelformError

@@ -57,7 +57,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     if isinstance(result, SpecError):
         count = len(result.problems)
         out.print(Text.assemble((file.stack, "bold"), f": {count} problem{'s' * (count != 1)} in the stack file", style="red"))
-        out.print(Text(str(result)))
+        out.print(Text(str(result)), soft_wrap=True)
         out.print()
         return
     spec = result.spec
@@ -104,7 +104,7 @@ def _print_rules(out: Console, result: Checked) -> None:
         rules.add_row(rule.name, mark, rule.description)
     out.print(rules)
     for finding in result.findings:
-        out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"))
+        out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"), soft_wrap=True)
     out.print()
 
 

@@ -89,15 +89,24 @@ class TpuSliceSpec(Spec):
 
     @field_validator("zone")
     @classmethod
-    def _in_region(cls, value: str, info: ValidationInfo) -> str:
+    def _offers_it(cls, value: str, info: ValidationInfo) -> str:
         region = region_of_file(info)
         if region and region_of(value) != region:
             raise problem("is not in the stack's region", allowed=f"a zone of {region}")
+        if accelerator_type := info.data.get("accelerator_type"):
+            _check_offered(accelerator_type, value, "on-demand")
+        return value
+
+    @field_validator("provisioning")
+    @classmethod
+    def _sold_there(cls, value: str, info: ValidationInfo) -> str:
+        if "accelerator_type" in info.data and "zone" in info.data:
+            _check_offered(info.data["accelerator_type"], info.data["zone"], value)
         return value
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if problems := [*self._offered(), *self._fits_way(), *self._fits_provisioning()]:
+        if problems := [*self._fits_way(), *self._fits_provisioning()]:
             raise ProblemsError(problems)
         return self
 
@@ -111,23 +120,6 @@ class TpuSliceSpec(Spec):
         if self.way != "auto":
             return self.way
         return "compute-engine" if self.shape.compute_engine else "tpu-api"
-
-    def _offered(self) -> Iterator[Problem]:
-        try:
-            zones.check_offered(self.shape, self.zone, self.provisioning)
-        except zones.NotOffered as error:
-            nearest = ", ".join(offer.zone for offer in error.nearest[:5])
-            said = {
-                "impossible": f"{self.zone} does not offer {self.accelerator_type}",
-                "unconfirmed": f"only one weak source says that {self.zone} offers {self.accelerator_type}",
-                "not-sold": f"{self.zone} does not sell {self.accelerator_type} as {self.provisioning}",
-            }[error.reason]
-            yield Problem(
-                "zone",
-                said,
-                allowed=f"{nearest} (nearest first)" if nearest else "",
-                fix="set one of these zones; a zone of another region belongs in that region's stack file",
-            )
 
     def _fits_way(self) -> Iterator[Problem]:
         if self.way == "compute-engine" and not self.shape.compute_engine:
@@ -170,6 +162,21 @@ class TpuSliceSpec(Spec):
             yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
         if self.provisioning == "reservation" and self.chosen_way == "compute-engine" and not self.reservation:
             yield Problem("reservation", "is missing: the reservation to consume, by name")
+
+
+def _check_offered(accelerator_type: str, zone: str, provisioning: str) -> None:
+    """Refuses a zone that is not known to offer the type, with the nearest that are."""
+    try:
+        zones.check_offered(tpu.shape(accelerator_type), zone, provisioning)
+    except zones.NotOffered as error:
+        said = {
+            "impossible": f"does not offer {accelerator_type}",
+            "unconfirmed": f"is said to offer {accelerator_type} by one weak source only",
+            "not-sold": f"is not how {zone} sells {accelerator_type}",
+        }[error.reason]
+        nearest = ", ".join(offer.zone for offer in error.nearest[:5])
+        fix = "set one of these zones; a zone of another region belongs in that region's stack file"
+        raise problem(said, allowed=f"{nearest} (nearest first)" if nearest else "", fix=fix) from None
 
 
 def _set_to(value: str) -> str:

@@ -36,6 +36,8 @@ class LineItem:
     unit_usd: Triple | None = None
     price: Price | None = None
     note: str = ""
+    ceiling: Price | None = None
+    """The price behind the high column, where it is another one."""
 
     @property
     def usd_month(self) -> Triple | None:
@@ -82,8 +84,8 @@ class Estimate:
     @property
     def prices(self) -> list[Price]:
         """Every price used, once, by item."""
-        used = {(line.price.item, line.price.region, line.price.usd): line.price for line in self.lines if line.price}
-        return sorted(used.values(), key=lambda price: price.item)
+        every = [price for line in self.lines for price in (line.price, line.ceiling) if price]
+        return sorted({(price.item, price.region, price.usd): price for price in every}.values(), key=lambda price: (price.item, price.usd))
 
 
 FREE = {
@@ -151,6 +153,8 @@ def _lines(resource: Declared, every: Sequence[Declared], assume: Assume, region
         yield LineItem(resource.name, _short(resource), "free", note=FREE[resource.type])
     elif resource.type == BUCKET:
         yield from _bucket(resource, assume, region)
+    elif resource.type == "gcp:artifactregistry/repository:Repository" and (why := _elsewhere(resource, region)):
+        yield _unknown(resource.name, "Repository", why)
     elif resource.type == "gcp:artifactregistry/repository:Repository":
         yield _everyday(resource.name, "images", "registry-storage", region, assume("images_gib"), free=Decimal("0.5"))
     elif resource.type == "gcp:compute/instance:Instance":
@@ -195,9 +199,17 @@ def _everyday(resource: str, what: str, item: Item, region: str, amount: Range, 
     return _priced(resource, what, price, (low, expected, high), f"first {free} a month free" if free else "")
 
 
+def _elsewhere(resource: Declared, region: str) -> str:
+    """Why a resource is not priced in the stack's region; empty where it stands there."""
+    location = resource.get("location")
+    return "" if isinstance(location, str) and location.lower() == region else f"no price of location {location}"
+
+
 def _bucket(resource: Declared, assume: Assume, region: str) -> Iterator[LineItem]:
     field = {"data": "data_gib", "models": "models_gib"}.get(resource.name)
-    if field is None:
+    if why := _elsewhere(resource, region):
+        yield _unknown(resource.name, "Bucket", why)
+    elif field is None:
         yield _unknown(resource.name, "Bucket", f"no assumption says how much bucket {resource.name} holds")
     elif resource.get("storageClass") not in (None, "STANDARD"):
         yield _unknown(resource.name, "Bucket", f"no price of storage class {resource.get('storageClass')}")
@@ -207,9 +219,13 @@ def _bucket(resource: Declared, assume: Assume, region: str) -> Iterator[LineIte
 
 def _instance(resource: Declared) -> Iterator[LineItem]:
     machine_type, zone, model = (resource.get(key) for key in ("machineType", "zone", "scheduling.provisioningModel"))
-    if UNKNOWN in (machine_type, zone, model):
-        yield _unknown(resource.name, "Instance", "its machine type, zone or provisioning model is not known yet")
+    limit = resource.get("scheduling.maxRunDuration.seconds")
+    if UNKNOWN in (machine_type, zone, model) or not isinstance(limit, int | None):
+        yield _unknown(resource.name, "Instance", "its machine type, zone, provisioning model or run limit is not known yet")
         return
+    for key in ("scratchDisks", "attachedDisks", "guestAccelerators"):
+        if resource.get(key) not in (None, []):
+            yield _unknown(resource.name, key, f"no price of {key}")
     shape = tpu.by_machine_type(str(machine_type))
     if shape is None:
         yield _unknown(resource.name, str(machine_type), f"no price of machine type {machine_type}")
@@ -220,8 +236,8 @@ def _instance(resource: Declared) -> Iterator[LineItem]:
 
 def _node(resource: Declared) -> Iterator[LineItem]:
     accelerator_type, zone = resource.get("acceleratorType"), resource.get("zone")
-    spot, reserved = resource.get("schedulingConfig.spot"), resource.get("schedulingConfig.reserved")
-    if UNKNOWN in (accelerator_type, zone, spot, reserved):
+    scheduling = [resource.get(f"schedulingConfig.{key}") for key in ("spot", "preemptible", "reserved")]
+    if UNKNOWN in (accelerator_type, zone, *scheduling):
         yield _unknown(resource.name, "V2Vm", "its type, zone or scheduling is not known yet")
         return
     try:
@@ -229,18 +245,17 @@ def _node(resource: Declared) -> Iterator[LineItem]:
     except tpu.UnknownAcceleratorType as error:
         yield _unknown(resource.name, "V2Vm", str(error))
         return
-    yield _tpu(resource, shape, str(zone), "spot" if spot else "reservation" if reserved else "on-demand")
+    spot, preemptible, reserved = scheduling
+    yield _tpu(resource, shape, str(zone), "spot" if spot or preemptible else "reservation" if reserved else "on-demand")
 
 
 def _hours(resource: Declared) -> tuple[Triple, str]:
     """Hours a month that a machine stands."""
     seconds = resource.get("scheduling.maxRunDuration.seconds")
-    if seconds is None:
+    if not isinstance(seconds, int):
         return (HOURS, HOURS, HOURS), ""
-    if seconds is UNKNOWN:
-        return (ZERO, HOURS, HOURS), "its run limit is not known yet"
-    once = min(HOURS, Decimal(int(seconds)) / 3600)
-    return (once, once, HOURS), f"runs {once.normalize():f} h once; high: brought up again and again"
+    once = min(HOURS, Decimal(seconds) / 3600)
+    return (once, once, HOURS), f"runs {once.quantize(Decimal('0.01')):f} h once; high: brought up again and again"
 
 
 def _tpu(resource: Declared, shape: tpu.TpuShape, zone: str, provisioning: str) -> LineItem:
@@ -254,7 +269,7 @@ def _tpu(resource: Declared, shape: tpu.TpuShape, zone: str, provisioning: str) 
     if provisioning != "spot":
         return line
     try:
-        ceiling = prices.tpu_chip_hour(shape, region_of(zone), "on-demand").usd
+        ceiling = prices.tpu_chip_hour(shape, region_of(zone), "on-demand")
     except PriceUnknown:
         return _unknown(resource.name, what, "Spot prices change monthly, and the on-demand price that bounds them is not known")
     said = "Spot prices change monthly; high: the on-demand price"
@@ -264,8 +279,9 @@ def _tpu(resource: Declared, shape: tpu.TpuShape, zone: str, provisioning: str) 
         status="bounded",
         quantity=line.quantity,
         unit=line.unit,
-        unit_usd=(price.usd, price.usd, max(price.usd, ceiling)),
+        unit_usd=(price.usd, price.usd, max(price.usd, ceiling.usd)),
         price=price,
+        ceiling=ceiling,
         note="; ".join(filter(None, [note, said])),
     )
 
@@ -285,7 +301,7 @@ def _boot_disk(resource: Declared, zone: str) -> LineItem:
 
 
 def _nat(resource: Declared, every: Sequence[Declared], assume: Assume, region: str) -> Iterator[LineItem]:
-    machines = [one for one in every if one.type in ("gcp:compute/instance:Instance", "gcp:tpu/v2Vm:V2Vm")]
+    machines = [one for one in every if one.type in ("gcp:compute/instance:Instance", "gcp:tpu/v2Vm:V2Vm") and not one.existing]
     hours = [_hours(one)[0] for one in machines]
     low, expected, high = (min(sum((one[column] for one in hours), ZERO), NAT_MACHINES_MAX * HOURS) for column in range(3))
     try:

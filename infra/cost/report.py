@@ -114,6 +114,9 @@ def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> lis
             continue
         amount = budget.amount.amount
         if budget.period:
+            if not estimate.complete:
+                lines.append(f"{title}, {budget.period.start} to {budget.period.end}: not compared: the estimate is incomplete")
+                continue
             months = "for ever" if not expected else f"for {(amount / expected).quantize(Decimal('0.1'), ROUND_HALF_UP):f} months"
             lines.append(f"{title}, {budget.period.start} to {budget.period.end}: lasts {months} at what is expected")
             continue

@@ -1,0 +1,113 @@
+"""Estimates as people and machines read them."""
+
+from __future__ import annotations
+
+import io
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+from rich.console import Console
+
+from infra.components.budget import BudgetSpec
+from infra.cost import report
+from infra.cost.estimate import estimate
+from infra.cost.usage import Usage
+from infra.declared import Declared
+
+BUCKET = Declared("gcp:storage/bucket:Bucket", "data", {"location": "us-east5"})
+NETWORK = Declared("gcp:compute/network:Network", "network", {"name": "net"})
+STRANGE = Declared("gcp:novel/thing:Thing", "odd", {})
+
+
+def text(renderable: Any) -> str:
+    out = io.StringIO()
+    Console(file=out, width=110, color_system=None).print(renderable)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def test_the_table_is_this() -> None:
+    """Lines, what is free in one line, and a total with the age of its prices."""
+    assert text(report.table(estimate([BUCKET, NETWORK], Usage(), region="us-east5"))) == snapshot("""\
+costs, USD a month    low  expected  high
+data bucket          0.02      0.20  2.00  10 gib-month x 0.02
+bucket writes        0.01      0.05  0.50  10 thousand-operations x 0.005
+bucket reads        <0.01      0.04  0.40  100 thousand-operations x 0.0004
+internet egress      0.00      0.12  2.40  1 gib x 0.12
+logs                 0.00      0.00  0.00  0 gib x 0.5; first 50 a month free
+free                 0.00      0.00  0.00  Network
+total                0.03      0.41  5.30  list prices of 2026-07-30 to 2026-09-20, without tax\
+""")
+
+
+def test_an_unknown_line_makes_the_total_a_lower_bound() -> None:
+    """An incomplete total says `at least` and how many lines are unknown."""
+    shown = text(report.table(estimate([BUCKET, STRANGE], Usage(), region="us-east5")))
+    assert "total, at least" in shown
+    assert "incomplete: 1 line unknown" in shown
+    assert "unknown   unknown  unknown" in shown
+
+
+def test_the_sources_name_every_price_and_assumption() -> None:
+    """Each price stands with its date, trust and source; each assumption with whose it is."""
+    shown = text(report.sources(estimate([BUCKET], Usage.model_validate({"data_gib": 3}), region="us-east5")))
+    assert "storage-standard  0.02" in shown.replace("storage-standard    ", "storage-standard  ")
+    assert "2026-07-30" in shown
+    assert "usage.data_gib" in shown
+    assert "yours" in shown
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"), [("0", "0.00"), ("0.004", "<0.01"), ("0.005", "0.01"), ("1234.565", "1,234.57"), ("2.344", "2.34")]
+)
+def test_cents_are_rounded_halves_up_and_something_is_never_nothing(amount: str, shown: str) -> None:
+    """Rounding happens only when an amount is shown."""
+    assert report.cents(Decimal(amount)) == shown
+
+
+def test_json_is_exact_and_can_be_written() -> None:
+    """Machines get amounts as text, with dates and sources."""
+    data = report.as_json(estimate([BUCKET, STRANGE], Usage(), region="us-east5"))
+    assert json.loads(json.dumps(data)) == data
+    assert data["complete"] is False
+    line = next(one for one in data["lines"] if one["what"] == "data bucket")
+    assert line["usd_month"] == {"low": "0.02", "expected": "0.20", "high": "2.00"}
+    assert line["as_of"] == "2026-07-30"
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ({"amount": "100 USD"}, "0 % expected, 5 % at most"),
+        ({"amount": "0.10 USD"}, "OVER"),
+        ({"amount": "4 USD"}, "may be over"),
+        ({"amount": "100 EUR"}, "not compared: no dated rate of EUR"),
+        (
+            {"amount": "47 USD", "period": {"from": "2026-12-01", "until": "2027-02-28"}, "spend": "before-credits"},
+            "lasts for 114.6 months",
+        ),
+    ],
+)
+def test_budgets_are_held_against_the_month(budget: dict[str, Any], said: str) -> None:
+    """A budget says what share is expected, and is never converted."""
+    result = estimate([BUCKET], Usage(), region="us-east5")
+    assert said in report.headroom_lines(result, {"monthly": BudgetSpec.model_validate(budget)})[0]
+
+
+def test_an_incomplete_estimate_is_held_against_no_period() -> None:
+    """How long a credit lasts is not said while a price is unknown."""
+    budget = BudgetSpec.model_validate(
+        {"amount": "300 USD", "period": {"from": "2026-12-01", "until": "2027-02-28"}, "spend": "before-credits"}
+    )
+    lines = report.headroom_lines(estimate([STRANGE], Usage(), region="us-east5"), {"credit": budget})
+    assert lines[0].endswith("not compared: the estimate is incomplete")
+
+
+def test_the_sources_name_the_price_that_bounds_spot() -> None:
+    """Both prices of a Spot line stand among the sources."""
+    inputs = {"zone": "us-east5-a", "machineType": "ct6e-standard-1t", "scheduling": {"provisioningModel": "SPOT"}}
+    shown = text(report.sources(estimate([Declared("gcp:compute/instance:Instance", "eval", inputs)], Usage(), region="us-east5")))
+    assert "1.27575" in shown
+    assert "2.7" in shown

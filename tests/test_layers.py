@@ -1,0 +1,73 @@
+"""Imports go down only: cli > program, operate, local > components, cost, policy > catalog > spec, errors."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+LEVELS = [
+    {"errors", "declared", "findings", "names", "gcp"},
+    {"spec"},
+    {"catalog"},
+    {"components", "cost", "policy"},
+    {"stack", "keys", "yaml_file", "collect", "operate", "local"},
+    {"program"},
+    {"check"},
+    {"cli", "__main__"},
+]
+"""Rooms and single files, lowest first. A room may import from its own level and from those below."""
+
+LOOKS_UP = {("cost", "components")}
+"""For types alone, under TYPE_CHECKING: allowed on one level anyway."""
+
+
+def level_of(room: str) -> int:
+    return next(index for index, rooms in enumerate(LEVELS) if room in rooms)
+
+
+def imported(path: Path) -> set[str]:
+    """Rooms that a file imports from, lazily or not."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "infra":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("infra."):
+            found.add(str(node.module).split(".")[1])
+    return found
+
+
+def test_imports_go_down_only() -> None:
+    """No file imports from a room above its own."""
+    for path in (ROOT / "infra").rglob("*.py"):
+        parts = path.relative_to(ROOT / "infra").parts
+        room = parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for other in imported(path):
+            assert level_of(other) <= level_of(room), f"{path.relative_to(ROOT)} imports infra.{other}"
+
+
+def test_workloads_know_nothing_of_infra() -> None:
+    """The jobs run where no infrastructure code is."""
+    for path in (ROOT / "workloads").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not imported(path), path
+        assert "import pulumi" not in text, path
+
+
+def test_command_modules_import_nothing_heavy_at_their_top() -> None:
+    """What `--help` loads has no pulumi, google, pydantic or rich."""
+    for path in (ROOT / "infra" / "cli").glob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [str(node.module)]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            assert not [
+                name for name in names if name.split(".")[0] in ("pulumi", "google", "pydantic", "rich", "ruamel", "googleapiclient")
+            ], path

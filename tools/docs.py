@@ -1,0 +1,125 @@
+"""
+Writes the generated parts: `stacks/stack.schema.json`, and the blocks between cog marks in the documents.
+
+    python tools/docs.py            writes them
+    python tools/docs.py --check    says what would change, and fails if anything would
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = ROOT / "stacks" / "stack.schema.json"
+DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md")
+
+
+def schema() -> str:
+    """JSON schema of a stack file, for editors: the engine's keys at the top, ours under `config`."""
+    from infra.stack import ENGINE_KEYS, NAMESPACE, PROJECT_KEY, StackSpec
+
+    spec = StackSpec.model_json_schema(by_alias=True)
+    names = {name: PROJECT_KEY if name == "project" else f"{NAMESPACE}{name}" for name in spec["properties"]}
+    config = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {names[name]: value for name, value in spec["properties"].items()},
+        "required": [names[name] for name in spec["required"]],
+    }
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Accelform stack file",
+        "description": "What a region holds. Saved as stacks/Pulumi.<stack>.yaml.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {key: {} for key in ENGINE_KEYS} | {"config": config},
+        "required": ["config"],
+        "$defs": spec["$defs"],
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def command(*arguments: str) -> str:
+    """What `accelform` prints, as a fenced block: documents show real output."""
+    from infra.cli.app import app
+    from infra.errors import AccelformError
+
+    out = io.StringIO()
+    with redirect_stdout(out):
+        try:
+            app(list(arguments), standalone_mode=False)
+        except AccelformError as error:
+            out.write(f"{error}\n")
+    text = "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+    return f"```\n$ accelform {' '.join(arguments)}\n{text}\n```"
+
+
+def keys_table() -> str:
+    """Every key of the stack file."""
+    from infra import keys
+    from infra.stack import StackSpec
+
+    rows = ["| key | default | what it is |", "|---|---|---|"]
+    for key in keys.keys(StackSpec):
+        default = "*not yet*" if key.later else "**required**" if key.required else f"`{key.default}`" if key.default else ""
+        rows.append(f"| `{key.path}` | {default} | {key.later or key.description} |")
+    return "\n".join(rows)
+
+
+def rules_table() -> str:
+    """Every rule of the policy pack."""
+    from infra.policy.rules import RULES
+
+    rows = ["| rule | severity | holds when | else |", "|---|---|---|---|"]
+    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in RULES]
+    return "\n".join(rows)
+
+
+def exit_codes_table() -> str:
+    from infra.errors import EXIT_CODES
+
+    return "\n".join(["| code | means |", "|---|---|", *(f"| {int(code)} | {means} |" for code, means in EXIT_CODES.items())])
+
+
+def components_table() -> str:
+    """Every component: its file and its first sentence."""
+    import ast
+
+    rows = ["| component | is |", "|---|---|"]
+    for path in sorted((ROOT / "infra" / "components").glob("*.py")):
+        if path.stem not in ("__init__", "placement"):
+            words = " ".join(str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).split("\n\n")[0].split())
+            rows.append(f"| [`{path.stem}`](infra/components/{path.name}) | {words} |")
+    return "\n".join(rows)
+
+
+def main(check: bool) -> int:
+    """Writes or checks everything; answers the exit code."""
+    from cogapp import Cog
+
+    sys.path.insert(0, str(ROOT / "tools"))
+    stale = []
+    if not SCHEMA.exists() or SCHEMA.read_text(encoding="utf-8") != schema():
+        stale.append(str(SCHEMA.relative_to(ROOT)))
+        if not check:
+            SCHEMA.write_text(schema(), encoding="utf-8")
+    for name in DOCUMENTS:
+        path = ROOT / name
+        before = path.read_text(encoding="utf-8")
+        with redirect_stdout(io.StringIO()):
+            code = Cog().main(["cog", "-r", *(["--check"] if check else []), str(path)])
+        if code or path.read_text(encoding="utf-8") != before:
+            stale.append(name)
+    for name in stale:
+        sys.stdout.write(f"{'stale' if check else 'wrote'}: {name}\n")
+    if check and stale:
+        sys.stdout.write("fix: make docs\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))
