@@ -7,7 +7,6 @@ Everything computed is unknown, as in a first preview.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,17 +102,13 @@ def _value(value: struct_pb2.Value) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No garbage collection while thousands of SDK classes load (a third of the time), and none of asyncio's own talk."""
+    """None of asyncio's own talk about what a refusal leaves waiting."""
     logger, before = logging.getLogger("asyncio"), logging.getLogger("asyncio").level
-    collecting = gc.isenabled()
-    gc.disable()
     logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
         logger.setLevel(before)
-        if collecting:
-            gc.enable()
 
 
 def collect(program: Callable[[], None], stack: str) -> list[Declared]:

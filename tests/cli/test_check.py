@@ -1,0 +1,128 @@
+"""`accelform check`: what people and machines get, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Accelform = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
+
+
+def test_shows_what_is_made_where_at_what_cost_and_which_rules_hold(accelform: Accelform) -> None:
+    """One screen a stack answers all four questions."""
+    ran = accelform("check", "us-east5")
+    assert ran.code == 0
+    for expected in ("us-east5-tpu-try", "Instance", "us-east5-a", "try: v6e-1 spot", "total", "budget monthly", "same-region", "holds"):
+        assert expected in ran.out
+    assert "ct6e" not in ran.err
+
+
+def test_checks_every_stack_where_none_is_named(accelform: Accelform) -> None:
+    """Without a name, all of the folder."""
+    data = accelform("check", "--json").data
+    assert [one["stack"] for one in data["stacks"]] == ["asia-east1", "us-east5"]
+    assert data["exit_code"] == 0
+
+
+def test_json_holds_what_the_table_shows(accelform: Accelform) -> None:
+    """Resources with places, exact costs, rules and findings, for machines."""
+    (stack,) = accelform("check", "us-east5", "--json").data["stacks"]
+    assert {"type": "gcp:compute/instance:Instance", "stands_in": "us-east5-a"}.items() <= next(
+        one for one in stack["resources"] if one["name"] == "try" and one["type"].startswith("gcp")
+    ).items()
+    assert stack["cost"]["complete"] is True
+    assert stack["cost"]["total_usd_month"]["expected"].startswith("946.")
+    assert all(rule["holds"] for rule in stack["rules"])
+    assert stack["findings"] == []
+
+
+def test_fails_with_all_problems_and_goes_on_with_the_other_stacks(accelform: Accelform, base: dict[str, Any], stack_file: Any) -> None:
+    """A broken file is told, the others are checked all the same, and the gravest code wins."""
+    broken = stack_file(base | {"accelform:region": "nowhere", "accelform:owner": ""}, "broken")
+    fine = stack_file(base, "fine")
+    ran = accelform("check", str(broken), str(fine))
+    assert ran.code == 2
+    assert "broken: 2 problems" in ran.out
+    assert "fine: tw-shop-ml, us-east5, dev" in ran.out
+    data = accelform("check", str(broken), str(fine), "--json").data
+    assert [one["exit_code"] for one in data["stacks"]] == [2, 0]
+    assert [one["path"] for one in data["stacks"][0]["problems"]] == ["owner", "region"]
+
+
+def test_fails_with_its_own_code_where_a_price_is_unknown(
+    accelform: Accelform, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Any
+) -> None:
+    """v6e in Taiwan has no public price: the total is incomplete and says so, and is never 0."""
+    a_slice |= {"zone": "asia-east1-c"}
+    path = stack_file(base | {"accelform:region": "asia-east1", "accelform:tpu_slices": {"eval": a_slice}})
+    ran = accelform("check", str(path))
+    assert ran.code == 4
+    assert "total, at least" in ran.out
+    assert accelform("cost", str(path)).code == 4
+
+
+def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding ends with 3, and stands with its path and what to do."""
+    import infra.program
+
+    declare = infra.program.declare
+
+    def astray(spec: Any, stack: str) -> None:
+        from infra import gcp
+
+        declare(spec, stack)
+        gcp.storage.Bucket("astray", location="US")
+
+    monkeypatch.setattr(infra.program, "declare", astray)
+    ran = accelform("check", "asia-east1")
+    assert ran.code == 3
+    assert "astray: location: US is not asia-east1 or a zone of it" in ran.out
+    (finding,) = accelform("check", "asia-east1", "--json").data["stacks"][0]["findings"]
+    assert (finding["rule"], finding["path"]) == ("same-region", "location")
+
+
+@pytest.mark.parametrize(("argument", "said"), [("asia-est1", "allowed: asia-east1"), ("README.md", "is not named like a stack file")])
+def test_fails_on_a_stack_that_is_not_there(argument: str, said: str, accelform: Accelform) -> None:
+    """A misspelt stack is answered with the nearest."""
+    ran = accelform("check", argument)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_fails_on_a_folder_without_stacks(accelform: Accelform, tmp_path: Path) -> None:
+    """An empty folder is a sentence with what to do."""
+    ran = accelform("check", "--stacks", str(tmp_path))
+    assert (ran.code, "accelform init" in ran.err) == (2, True)
+
+
+def test_one_stack_takes_less_than_three_seconds() -> None:
+    """A check of one stack, as a whole process, warm: the goal is two seconds of CPU, the limit three."""
+    command = [sys.executable, "-c", "from infra.cli.app import main; main()", "check", "us-east5"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    before = os.times()
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    after = os.times()
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 3
+
+
+def test_each_further_stack_takes_less_than_a_third_of_a_second(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Any) -> None:
+    """Imports are paid once: forty stacks take at most 0.3 s of CPU each."""
+    from infra.check import check, stack_files
+
+    for number in range(40):
+        path = stack_file(base | {"accelform:tpu_slices": {"eval": a_slice}}, f"shop-{number}")
+    files = stack_files([], path.parent)
+    check(files[0])
+    started = time.process_time()
+    for file in files:
+        checked = check(file)
+        assert (checked.findings, checked.estimate.complete) == ([], True)
+    assert time.process_time() - started < 0.3 * len(files)
