@@ -43,7 +43,7 @@ def test_a_stack_is_shown_with_every_default(accelform: Accelform) -> None:
 
 def test_rules_and_exit_codes_are_listed_whole(accelform: Accelform) -> None:
     """Nothing is left out."""
-    assert [row["name"] for row in accelform("explain", "rules", "--json").data][0] == "same-region"
+    assert next(row["name"] for row in accelform("explain", "rules", "--json").data) == "same-region"
     assert [row["code"] for row in accelform("explain", "exit-codes", "--json").data] == list(map(int, ExitCode))
 
 
