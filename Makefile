@@ -35,7 +35,7 @@ types: $(DEV) ## types of the code
 	@$(BIN)/mypy
 
 unit: $(DEV) ## the tests
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable
 
 docs: $(DEV) ## write the generated parts of the documents and the schema anew
 	@$(BIN)/python tools/docs.py
