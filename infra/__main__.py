@@ -13,10 +13,9 @@ from infra.stack import StackSpec
 def main() -> None:
     stack = pulumi.get_stack()
     try:
-        spec = StackSpec.from_engine(config.CONFIG.get(), f"stacks/Pulumi.{stack}.yaml")
+        declare(StackSpec.from_engine(config.CONFIG.get(), f"stacks/Pulumi.{stack}.yaml"), stack)
     except SpecError as error:
         raise pulumi.RunError(str(error)) from None
-    declare(spec, stack)
 
 
 main()

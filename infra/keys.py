@@ -145,8 +145,36 @@ def explain_error(
         return Problem("", "is missing", described, "write it: it has no default")
     if kind == "literal_error":
         return Problem("", f"{show(got)} is not one of the words here", _choices(holder, key) or str(context.get("expected", "")))
+    if kind in TYPES:
+        return Problem("", f"{show(got)} is not {TYPES[kind]}", ", ".join(names(inside)) if (inside := _inside(holder, key)) else "")
     said = message[0].lower() + message[1:] if message else "is wrong"
     return Problem("", f"{show(got)}: {said}")
+
+
+TYPES = {
+    "model_type": "a mapping of keys",
+    "dict_type": "a mapping of names",
+    "list_type": "a list",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "date_type": "a date, such as 2026-12-01",
+    "date_parsing": "a date, such as 2026-12-01",
+    "date_from_datetime_parsing": "a date, such as 2026-12-01",
+    "date_from_datetime_inexact": "a date, such as 2026-12-01",
+}
+"""What pydantic calls a wrong type, in the words of the file."""
+
+
+def _inside(holder: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
+    field = field_of(holder, key) if holder else None
+    found: type[BaseModel] | None = inner(field.annotation) if field and not is_map(field.annotation) else None
+    return found
 
 
 def _choices(holder: type[BaseModel] | None, key: str) -> str:

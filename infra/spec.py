@@ -90,6 +90,13 @@ Member = Annotated[
 """An IAM member. Source: https://cloud.google.com/iam/docs/principal-identifiers, read 2026-11."""
 
 
+def distinct(value: list[str]) -> list[str]:
+    """Refuses a list that names somebody twice: two resources would have one name."""
+    if twice := sorted({item for item in value if value.count(item) > 1}):
+        raise problem(f"names somebody twice: {', '.join(twice)}", fix="name each once")
+    return value
+
+
 class Money:
     """An amount with its currency, written `350 USD`. Exact: a Decimal."""
 
@@ -103,7 +110,7 @@ class Money:
     def parse(cls, value: Any) -> Self:
         if isinstance(value, cls):
             return value
-        match = re.fullmatch(r"([0-9]+(?:\.[0-9]{1,9})?) ([A-Z]{3})", value) if isinstance(value, str) else None
+        match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ([A-Z]{3})", value) if isinstance(value, str) else None
         try:
             amount = Decimal(match[1]) if match else Decimal(0)
         except InvalidOperation:  # pragma: no cover - the pattern admits only what Decimal reads
@@ -133,4 +140,4 @@ class Money:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"type": "string", "pattern": r"^[0-9]+(\.[0-9]{1,9})? [A-Z]{3}$", "examples": ["350 USD"]}
+        return {"type": "string", "pattern": r"^[0-9]{1,15}(\.[0-9]{1,9})? [A-Z]{3}$", "examples": ["350 USD"]}

@@ -7,6 +7,7 @@ The engine hands the program the same keys as text (`pulumi.Config` would ignore
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -23,7 +24,7 @@ from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.spec import Label, Name, ProjectId, Spec, problem
+from infra.spec import Label, Name, ProjectId, Spec, distinct, problem
 from infra.yaml_file import YamlFile, read
 
 SCHEMA = 1
@@ -34,6 +35,21 @@ PROJECT_KEY = "gcp:project"
 ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment")
 """What the engine itself keeps at the top of a stack file.
 Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
+
+
+STACK_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?")
+
+
+def check_stack_name(stack: str) -> None:
+    """
+    Raises:
+        SpecError: The name cannot be a part of physical names: bucket and account names are lower case, and no bucket may speak of Google.
+    """
+    if not STACK_NAME.fullmatch(stack) or "goog" in stack:
+        allowed = "1 to 40 of a-z, 0-9 and -, a letter first, no - at the end, without goog; for example asia-east1"
+        raise SpecError(
+            f"stack {stack!r}", [Problem("", "the name cannot be a part of resource names", allowed, "rename the file and the stack")]
+        )
 
 
 def _region(value: str) -> str:
@@ -65,7 +81,7 @@ class StackSpec(Spec):
     """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
     owner: Label
     """Label of every resource that can carry one."""
-    notify: Annotated[list[Email], Field(max_length=EMAILS_MAX)] = []
+    notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
     """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides."""
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
@@ -86,6 +102,13 @@ class StackSpec(Spec):
         return self
 
     def placement(self, stack: str) -> Placement:
+        """
+        Where the stack of that name stands.
+
+        Raises:
+            SpecError: The stack's name cannot be a part of physical names.
+        """
+        check_stack_name(stack)
         return Placement(self.project, stack, self.region, self.environment, self.owner)
 
     def services(self) -> tuple[str, ...]:

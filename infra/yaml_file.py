@@ -45,6 +45,8 @@ def read(path: Path, name: str | None = None) -> YamlFile:
         raise SpecError(name, [Problem("", f"cannot be read: {error.strerror or error}")]) from None
     except UnicodeDecodeError as error:
         raise SpecError(name, [Problem("", f"is not UTF-8 text: {error.reason} at byte {error.start}")]) from None
+    except RecursionError:
+        raise SpecError(name, [Problem("", "is nested too deeply")]) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark
         said = " ".join((error.problem or "is not YAML").split())
@@ -62,7 +64,8 @@ def _plain(value: Any, path: tuple[str | int, ...], lines: dict[tuple[str | int,
     positions: Any = getattr(value, "lc", None)
     if isinstance(value, dict):
         for key in value:
-            lines[(*path, key)] = positions.key(key)[0] + 1
+            if key in positions.data:  # a key that a merge (`<<`) brought in has no line of its own
+                lines[(*path, key)] = positions.key(key)[0] + 1
         return {key: _plain(inner, (*path, key), lines) for key, inner in value.items()}
     if isinstance(value, list):
         for index in range(len(value)):

@@ -353,3 +353,60 @@ def test_fails_on_a_network_that_cannot_be(network: dict[str, Any], path: str, b
     """A subnet of another region, a public range and a range without room are refused."""
     base["accelform:network"] = network
     assert list(refused(stack_file(base))) == [f"network.{path}"]
+
+
+@pytest.mark.parametrize("stack", ["Prod", "prod_1", "1st", "a-", "a" * 41, "google-shop", "", "a/b"])
+def test_fails_on_a_stack_name_that_makes_no_resource_names(stack: str, base: dict[str, Any], stack_file: Write) -> None:
+    """Upper case, underscores, lengths and words that Google refuses are refused before anything is named after them."""
+    spec = StackSpec.load(stack_file(base))
+    with pytest.raises(SpecError, match="cannot be a part of resource names"):
+        spec.placement(stack)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("notify", "email:a@b.example", "is not a list"),
+        ("notify", ["email:a@b.example", "email:a@b.example"], "names somebody twice"),
+        ("network", [], "is not a mapping of keys"),
+        ("tpu_slices", ["v6e-1"], "is not a mapping of names"),
+        ("tpu_slices", {"Eval": {}}, "is not a name"),
+        ("tpu_slices", {1: {}}, "is not a name"),
+        ("endpoints", {"recommend": None}, "is not a mapping of keys"),
+        ("storage", {"data": {"keep_noncurrent_days": "long"}}, "is not a whole number"),
+        ("endpoints", {"recommend": {"callers": [], "dedicated": "perhaps"}}, "is not true or false"),
+        ("budgets", {"m": {"amount": "1 USD", "spend": "after-credits", "period": {"from": "soon", "until": "later"}}}, "is not a date"),
+        ("usage", {"data_gib": "much"}, "is not a quantity"),
+        ("owner", 7, "is not a label value"),
+    ],
+)
+def test_fails_on_a_wrong_type_in_words(key: str, value: object, said: str, base: dict[str, Any], stack_file: Write) -> None:
+    """A value of another type is refused in the file's own words, without a name of a class."""
+    base[f"accelform:{key}"] = value
+    text = refusal(stack_file(base))
+    assert said in text
+    assert "Spec" not in text.replace("Pulumi.try.yaml", "")
+
+
+def test_reads_anchors_and_merges_as_the_engine_does(base: dict[str, Any], tmp_path: Path) -> None:
+    """YAML's own way of saying a thing once works, with line numbers."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text(
+        "config:\n  gcp:project: tw-shop-ml\n  accelform:schema: 1\n  accelform:region: us-east5\n  accelform:environment: dev\n"
+        "  accelform:owner: ml-team\n  accelform:budgets: {monthly: {amount: 350 USD}}\n  accelform:tpu_slices:\n"
+        "    one: &one\n      accelerator_type: v6e-1\n      zone: us-east5-a\n      provisioning: spot\n      max_run_minutes: unlimited\n"
+        "    two:\n      <<: *one\n      zone: us-east5-c\n",
+        encoding="utf-8",
+    )
+    text = refusal(path)
+    assert "Pulumi.try.yaml:16: tpu_slices.two.zone" in text
+    path.write_text(path.read_text(encoding="utf-8").replace("us-east5-c", "us-east5-b"), encoding="utf-8")
+    assert StackSpec.load(path).tpu_slices["two"].zone == "us-east5-b"
+
+
+@pytest.mark.parametrize("text", ["config: &all\n  accelform:storage: *all\n", "config: " + "[" * 5000 + "]" * 5000 + "\n"])
+def test_fails_on_a_file_without_an_end(text: str, tmp_path: Path) -> None:
+    """An alias inside its own anchor, and nesting without end, are sentences and not crashes."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert refusal(path).startswith("Pulumi.try.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -137,14 +138,23 @@ def _not_available(command: str, instead: str) -> None:
 
 def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
-    from infra.errors import AccelformError
+    from infra.errors import AccelformError, ExitCode
 
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
     try:
         app()
     except AccelformError as error:
-        sys.stderr.write(f"{error}\n")
+        if "--json" in sys.argv:
+            from infra.cli.output import print_json, problems_json
+
+            print_json({"exit_code": int(error.exit_code), "problems": problems_json(error)})
+        else:
+            sys.stderr.write(f"{error}\n")
         sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # Who read the output has seen enough; the interpreter would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.OK)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing was changed\n")
         sys.exit(130)

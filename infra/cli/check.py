@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.check import Checked, StackFile, check, place, stack_files
-from infra.cli.output import console, plain_table, print_json, spec_error_json
+from infra.cli.output import console, plain_table, print_json, problems_json
 from infra.errors import ExitCode, SpecError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
 
     head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
     if isinstance(result, SpecError):
-        return head | {"problems": spec_error_json(result)}
+        return head | {"problems": problems_json(result)}
     from infra.policy.rules import RULES
 
     return head | {

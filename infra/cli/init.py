@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from infra.cli.output import print_json, spec_error_json
+from infra.cli.output import print_json
 from infra.errors import ExitCode, Problem, SpecError
 
 ENDPOINT = "endpoint"
@@ -37,10 +37,11 @@ class Answers:
 
 def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool) -> int:
     """Asks what was not said, writes the file, and reads it back: what does not pass is not kept."""
-    from infra.stack import StackSpec
+    from infra.stack import StackSpec, check_stack_name
 
     answers = _complete(answers, ask=ask and sys.stdin.isatty())
     stack = answers.stack or str(answers.region)
+    check_stack_name(stack)
     path = folder / f"Pulumi.{stack}.yaml"
     if path.exists() and not force:
         raise SpecError(str(path), [Problem("", "is there already", fix="--force overwrites it; --stack NAME writes another")])
@@ -50,11 +51,8 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     draft.write_text(text, encoding="utf-8")
     try:
         StackSpec.load(draft, str(path))
-    except SpecError as error:
+    except SpecError:
         draft.unlink()
-        if as_json:
-            print_json({"exit_code": int(ExitCode.SPEC), "written": None, "problems": spec_error_json(error)})
-            return ExitCode.SPEC
         raise
     draft.replace(path)
     if as_json:
@@ -140,7 +138,7 @@ def _text(answers: Answers) -> str:
     for machine in machines:
         minutes = str(answers.max_run_minutes)
         lines += [
-            f"    {machine}:",
+            f"    {quoted(machine)}:",
             f"      accelerator_type: {quoted(machine)}",
             f"      zone: {quoted(answers.zone)}",
             f"      provisioning: {quoted(answers.provisioning)}",

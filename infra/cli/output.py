@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from infra.errors import Problem, SpecError
+    from infra.errors import AccelformError
 
 
 def console() -> Console:
@@ -34,16 +34,20 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def problem_json(problem: Problem, file: str) -> dict[str, Any]:
-    return {
-        "file": file,
-        "line": problem.line,
-        "path": problem.path,
-        "message": problem.message,
-        "allowed": problem.allowed,
-        "fix": problem.fix,
-    }
+def problems_json(error: AccelformError) -> list[dict[str, Any]]:
+    """What is wrong, for machines: every problem of a stack file; of another error its sentence."""
+    from infra.errors import SpecError
 
-
-def spec_error_json(error: SpecError) -> list[dict[str, Any]]:
-    return [problem_json(problem, error.file) for problem in error.problems]
+    if not isinstance(error, SpecError):
+        return [{"message": str(error)}]
+    return [
+        {
+            "file": error.file,
+            "line": problem.line,
+            "path": problem.path,
+            "message": problem.message,
+            "allowed": problem.allowed,
+            "fix": problem.fix,
+        }
+        for problem in error.problems
+    ]

@@ -10,17 +10,11 @@ from pydantic import AfterValidator
 
 from infra import gcp, names
 from infra.components.placement import Placement
-from infra.spec import Member, Spec, problem
+from infra.spec import Member, Spec, distinct
 
 CALLER_ROLE = "roles/aiplatform.user"
 """The least predefined role with `aiplatform.endpoints.predict`, granted on the endpoint alone.
 Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 2026-11."""
-
-
-def _distinct(value: list[str]) -> list[str]:
-    if twice := sorted({item for item in value if value.count(item) > 1}):
-        raise problem(f"names somebody twice: {', '.join(twice)}", fix="name each once")
-    return value
 
 
 class EndpointSpec(Spec):
@@ -36,7 +30,7 @@ class EndpointSpec(Spec):
         "rollout": "guarded steps of traffic",
     }
 
-    callers: Annotated[list[Member], AfterValidator(_distinct)]
+    callers: Annotated[list[Member], AfterValidator(distinct)]
     """Who may ask for predictions, as IAM members. Write `[]` for nobody beyond those who may in the whole project."""
     description: Annotated[str, AfterValidator(lambda value: value.strip())] = ""
     """What it is for, in a sentence."""

@@ -67,3 +67,19 @@ def test_doctor_cloud_without_credentials_ends_with_the_clouds_code(
     data = accelform("doctor", "--cloud", "us-east5", "--json").data
     assert data["exit_code"] == 6
     assert any(one["about"] == "project tw-shop-ml, for stack us-east5" for one in data["findings"])
+
+
+def test_machines_get_json_where_a_command_is_refused(accelform: Accelform) -> None:
+    """A refusal with --json is JSON on standard output, and nothing else."""
+    ran = accelform("check", "nowhere", "--json")
+    assert (ran.code, ran.err) == (2, "")
+    assert ran.data["exit_code"] == 2
+    assert ran.data["problems"][0]["path"] == "nowhere"
+    assert accelform("explain", "nonsense", "--json").data["exit_code"] == 2
+
+
+def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
+    """`accelform explain | head -1` ends quietly."""
+    command = f"{sys.executable} -c 'from infra.cli.app import main; main()' explain | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=Path(__file__).parents[2], check=True, capture_output=True, text=True)
+    assert done.stderr == ""

@@ -50,6 +50,9 @@ def test_writes_a_file_that_passes(more: list[str], accelform: Accelform, tmp_pa
         ["--monthly-limit=350"],
         ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited"],
         ["--run=endpoint", "--callers=allUsers"],
+        ["--stack=Prod_1"],
+        ["--stack=../up"],
+        ["--run=v6e-1: {}\n    x", *SLICE[1:]],
         ["--notify=ml@shop.example"],
     ],
 )
