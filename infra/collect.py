@@ -75,6 +75,7 @@ class _Monitor(mocks.MockMonitor):
                 inputs={key: _value(inputs.fields[key]) for key in sorted(inputs.fields)},
                 urn=urn,
                 parent=parent,
+                dependencies=tuple(sorted(request.dependencies)),
                 protect=protect,
                 existing=existing,
             )

@@ -55,6 +55,8 @@ class Declared:
     urn: str = ""
     parent: str = ""
     """URN of the parent; empty for a resource right under the stack."""
+    dependencies: tuple[str, ...] = ()
+    """URNs of what must stand before it, sorted; only the collector knows them."""
     protect: bool = False
     existing: bool = False
     """Read, not managed: others own it, and it is never destroyed."""

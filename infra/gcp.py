@@ -30,21 +30,8 @@ if TYPE_CHECKING:
         vertex,
     )
 
-    __all__ = [
-        "Provider",
-        "artifactregistry",
-        "billing",
-        "compute",
-        "monitoring",
-        "organizations",
-        "projects",
-        "serviceaccount",
-        "storage",
-        "tpu",
-        "vertex",
-    ]
-
-PACKAGES = (
+__all__ = [
+    "Provider",
     "artifactregistry",
     "billing",
     "compute",
@@ -55,7 +42,9 @@ PACKAGES = (
     "storage",
     "tpu",
     "vertex",
-)
+]
+
+PACKAGES = tuple(name for name in __all__ if name.islower())
 
 
 def file_of(name: str) -> str:

@@ -29,9 +29,11 @@ PROVISIONING_MODEL = {
     "on-demand": "STANDARD",
     "spot": "SPOT",
     "flex-start": "FLEX_START",
-    "reservation": "RESERVATION_BOUND",
+    "reservation": "STANDARD",
 }
-"""Compute Engine's `scheduling.provisioningModel`. Source: discovery document compute v1, read 2026-11."""
+"""Compute Engine's `scheduling.provisioningModel` (discovery document compute v1). A reservation is consumed by its affinity:
+RESERVATION_BOUND is for those made in calendar mode only.
+Source: https://docs.cloud.google.com/tpu/docs/consume-reservation, read 2026-11."""
 
 BOOT_DISK_TYPE = {"v5e": "pd-balanced", "v5p": "pd-balanced", "v6e": "hyperdisk-balanced"}
 """Boot disk type by generation. Source: https://cloud.google.com/tpu/docs/setup-persistent-disk, read 2026-11; it does not tell TPU7x's."""
@@ -63,7 +65,7 @@ class TpuSliceSpec(Spec):
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
     """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
     reservation: str | None = None
-    """Name of the Compute Engine reservation that is consumed: with `provisioning: reservation` only."""
+    """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[int, Field(ge=10, le=65536)] = 100
     """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
 

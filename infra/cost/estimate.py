@@ -230,7 +230,9 @@ def _instance(resource: Declared) -> Iterator[LineItem]:
     if shape is None:
         yield _unknown(resource.name, str(machine_type), f"no price of machine type {machine_type}")
     else:
-        yield _tpu(resource, shape, str(zone), PROVISIONING.get(str(model or "STANDARD"), str(model)))
+        reserved = resource.get("reservationAffinity.type") == "SPECIFIC_RESERVATION"
+        provisioning = "reservation" if reserved else PROVISIONING.get(str(model or "STANDARD"), str(model))
+        yield _tpu(resource, shape, str(zone), provisioning)
     yield _boot_disk(resource, str(zone))
 
 

@@ -104,6 +104,8 @@ def sources(estimate: Estimate) -> RenderableType:
 
 def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> list[str]:
     """How the month compares with each budget. Currencies are never converted here."""
+    from infra.components.budget import NOT_IN_A_LABEL_BUDGET
+
     lines = []
     _, expected, high = estimate.total
     least = "" if estimate.complete else "at least "
@@ -123,6 +125,8 @@ def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> lis
         shares = f"{least}{_share(expected, amount)} expected, {least}{_share(high, amount)} at most"
         over = " OVER" if expected > amount else " may be over" if high > amount else ""
         lines.append(f"{title} a month: {shares}{over}")
+        if budget.scope == "stack":
+            lines.append(f"  it counts what carries the label accelform-stack, and does not see {NOT_IN_A_LABEL_BUDGET}")
     return lines
 
 

@@ -70,6 +70,7 @@ class Google:
     def __init__(self, connect: Connect, project: str) -> None:
         self._http = connect()
         self._project = project
+        self._services: dict[tuple[str, str], Any] = {}
 
     def call(self, api: str, version: str, method: str, **arguments: Any) -> dict[str, Any]:
         """
@@ -82,7 +83,9 @@ class Google:
         from googleapiclient.discovery import build
         from googleapiclient.errors import HttpError
 
-        service: Any = build(api, version, http=self._http, static_discovery=True, cache_discovery=False)
+        if (api, version) not in self._services:
+            self._services[api, version] = build(api, version, http=self._http, static_discovery=True, cache_discovery=False)
+        service: Any = self._services[api, version]
         *collections, verb = method.split(".")
         for collection in collections:
             service = getattr(service, collection)()

@@ -63,7 +63,11 @@ def month(line: LineItem) -> tuple[str, ...]:
         ),
         # 4 chips x 730 h x 1.2
         (
-            instance(machineType="ct5lp-hightpu-4t", scheduling={"provisioningModel": "RESERVATION_BOUND"}),
+            instance(
+                machineType="ct5lp-hightpu-4t",
+                scheduling={"provisioningModel": "STANDARD"},
+                reservationAffinity={"type": "SPECIFIC_RESERVATION"},
+            ),
             "v5litepod-4 reservation",
             ("3504", "3504", "3504"),
         ),

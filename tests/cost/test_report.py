@@ -111,3 +111,10 @@ def test_the_sources_name_the_price_that_bounds_spot() -> None:
     shown = text(report.sources(estimate([Declared("gcp:compute/instance:Instance", "eval", inputs)], Usage(), region="us-east5")))
     assert "1.27575" in shown
     assert "2.7" in shown
+
+
+def test_a_budget_by_label_says_what_it_cannot_see() -> None:
+    """What carries no label is named beside the budget that misses it."""
+    budget = BudgetSpec.model_validate({"amount": "50 USD", "scope": "stack"})
+    lines = report.headroom_lines(estimate([BUCKET], Usage(), region="us-east5"), {"label": budget})
+    assert "does not see what carries no label: NAT" in lines[1]
