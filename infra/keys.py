@@ -1,5 +1,5 @@
 """
-The stack file's keys, read off the specs: what each is, may be, and defaults to. `explain`, errors and documents all come from here.
+The stack file's keys, read off the specs: what each is, may be, and defaults to. `explain`, refusals and documents all come from here.
 """
 
 from __future__ import annotations
@@ -7,16 +7,14 @@ from __future__ import annotations
 import json
 import re
 import types
-import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from infra.errors import Problem, nearest
 from infra.spec import Spec
 
 NAMED = "<name>"
@@ -119,79 +117,3 @@ def flow(value: Any) -> str:
 def _leaf(value: Any) -> Any:
     """A value type (a range, an amount, a date) as the file writes it."""
     return value.plain() if hasattr(value, "plain") else str(value)
-
-
-def explain_error(
-    model: type[BaseModel],
-    location: tuple[str | int, ...],
-    kind: str,
-    message: str,
-    got: Any,
-    context: Mapping[str, Any],
-) -> Problem:
-    """One of pydantic's findings in this project's words."""
-    key = str(location[-1]) if location else ""
-    holder = model_at(model, location)
-    if kind == "accelform":
-        return Problem("", f"{show(got)} {context['message']}", context["allowed"], context["fix"])
-    if kind == "extra_forbidden" and holder is not None:
-        if issubclass(holder, Spec) and key in holder.later:
-            return Problem("", f"is not available yet ({holder.later[key]})", fix="leave it out in this version")
-        close = nearest(key, names(holder), 1)
-        return Problem("", "is not a key here", ", ".join(names(holder)), f"did you mean `{close[0]}`?" if close else "remove it")
-    if kind == "missing":
-        field = field_of(holder, key) if holder else None
-        described = " ".join((field.description or "").split()) if field else ""
-        return Problem("", "is missing", described, "write it: it has no default")
-    if kind == "literal_error":
-        return Problem("", f"{show(got)} is not one of the words here", _choices(holder, key) or str(context.get("expected", "")))
-    if kind in TYPES:
-        return Problem("", f"{show(got)} is not {TYPES[kind]}", ", ".join(names(inside)) if (inside := _inside(holder, key)) else "")
-    said = message[0].lower() + message[1:] if message else "is wrong"
-    return Problem("", f"{show(got)}: {said}")
-
-
-TYPES = {
-    "model_type": "a mapping of keys",
-    "dict_type": "a mapping of names",
-    "list_type": "a list",
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "date_type": "a date, such as 2026-12-01",
-    "date_parsing": "a date, such as 2026-12-01",
-    "date_from_datetime_parsing": "a date, such as 2026-12-01",
-    "date_from_datetime_inexact": "a date, such as 2026-12-01",
-}
-"""What pydantic calls a wrong type, in the words of the file."""
-
-
-def _inside(holder: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
-    field = field_of(holder, key) if holder else None
-    found: type[BaseModel] | None = inner(field.annotation) if field and not is_map(field.annotation) else None
-    return found
-
-
-def _choices(holder: type[BaseModel] | None, key: str) -> str:
-    field = field_of(holder, key) if holder else None
-    found = list(_literals(field.annotation)) if field else []
-    return ", ".join(str(word) for word in found)
-
-
-def _literals(annotation: Any) -> Iterator[Any]:
-    if get_origin(annotation) is Literal:
-        yield from get_args(annotation)
-    elif typing.get_origin(annotation) is not None:
-        for part in get_args(annotation):
-            yield from _literals(part)
-
-
-def show(value: Any) -> str:
-    """A value in an error: as JSON, cut at 60 characters."""
-    text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from infra import keys
+from infra import keys, refusals
 from infra.catalog import places
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
@@ -24,14 +24,13 @@ from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
+from infra.refusals import NAMESPACE, PROJECT_KEY
 from infra.spec import Label, Name, ProjectId, Spec, distinct, problem
 from infra.yaml_file import YamlFile, read
 
 SCHEMA = 1
 """Version of the stack file's shape. A file of another version is refused, with what to do."""
 
-NAMESPACE = "accelform:"
-PROJECT_KEY = "gcp:project"
 ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment")
 """What the engine itself keeps at the top of a stack file.
 Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
@@ -60,6 +59,9 @@ def _region(value: str) -> str:
     return value
 
 
+Region = Annotated[str, AfterValidator(_region)]
+
+
 class StackSpec(Spec):
     """What a region holds: one stack file."""
 
@@ -75,7 +77,7 @@ class StackSpec(Spec):
     """Project id: the engine's own key `gcp:project`."""
     schema_version: Annotated[Literal[1], Field(alias="schema")]
     """Version of the file's shape: 1."""
-    region: Annotated[str, AfterValidator(_region)]
+    region: Region
     """Region that everything in this file lives in."""
     environment: Literal["dev", "staging", "prod"]
     """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
@@ -187,7 +189,7 @@ class StackSpec(Spec):
         try:
             spec = cls.model_validate(fields, context=context)
         except ValidationError as error:
-            problems += _problems(cls, error, file)
+            problems += refusals.problems(cls, error, file)
             raise SpecError(file.name, _in_file_order(problems)) from None
         if problems:
             raise SpecError(file.name, _in_file_order(problems))
@@ -228,27 +230,3 @@ def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda one: (one.line is None, one.line or 0))
-
-
-def _problems(model: type[BaseModel], error: ValidationError, file: YamlFile) -> list[Problem]:
-    """pydantic's findings as problems: path, value got, allowed, fix, line."""
-    found = []
-    for item in error.errors(include_url=False):
-        location = tuple(step for step in item["loc"] if step != "[key]")
-        context = item.get("ctx", {})
-        raised = context.get("error")
-        if isinstance(raised, ProblemsError):
-            for one in raised.problems:
-                steps = tuple(one.path.split(".")) if one.path else ()
-                found.append(_problem(location + steps, one.message, one.allowed, one.fix, file))
-            continue
-        words = keys.explain_error(model, location, item["type"], item["msg"], item["input"], context)
-        found.append(_problem(location, words.message, words.allowed, words.fix, file))
-    return found
-
-
-def _problem(location: tuple[str | int, ...], message: str, allowed: str, fix: str, file: YamlFile) -> Problem:
-    head, *rest = location or ("",)
-    key = PROJECT_KEY if head == "project" else f"{NAMESPACE}{head}"
-    shown = ".".join(str(step) for step in (PROJECT_KEY if head == "project" else head, *rest))
-    return Problem(shown, message, allowed, fix, file.line_of(("config", key, *rest)))

@@ -12,15 +12,12 @@ LEVELS = [
     {"spec"},
     {"catalog"},
     {"components", "cost", "policy"},
-    {"stack", "keys", "yaml_file", "collect", "operate", "local"},
+    {"stack", "keys", "refusals", "yaml_file", "collect", "operate", "local"},
     {"program"},
     {"check"},
     {"cli", "__main__"},
 ]
 """Rooms and single files, lowest first. A room may import from its own level and from those below."""
-
-LOOKS_UP = {("cost", "components")}
-"""For types alone, under TYPE_CHECKING: allowed on one level anyway."""
 
 
 def level_of(room: str) -> int:

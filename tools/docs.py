@@ -20,7 +20,8 @@ DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md
 
 def schema() -> str:
     """JSON schema of a stack file, for editors: the engine's keys at the top, ours under `config`."""
-    from infra.stack import ENGINE_KEYS, NAMESPACE, PROJECT_KEY, StackSpec
+    from infra.refusals import NAMESPACE, PROJECT_KEY
+    from infra.stack import ENGINE_KEYS, StackSpec
 
     spec = StackSpec.model_json_schema(by_alias=True)
     names = {name: PROJECT_KEY if name == "project" else f"{NAMESPACE}{name}" for name in spec["properties"]}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from infra.cli.output import print_json
 from infra.errors import ExitCode, Problem, SpecError
@@ -64,9 +64,13 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
 
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
+    from infra.components.tpu_slice import OneMachine
+    from infra.spec import Label, Member, Money, ProjectId
+    from infra.stack import Region
+
     missing: list[Problem] = []
 
-    def need(option: str, given: Any, question: str, choices: Iterable[str] = (), read: Callable[[str], Any] = str) -> Any:
+    def need(option: str, given: Any, question: str, choices: Iterable[str] = (), read: Callable[[str], Any] = str, kind: Any = str) -> Any:
         if given is not None:
             return given
         if not ask:
@@ -75,17 +79,26 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
         from rich.prompt import Prompt
 
         options = list(choices)
-        said = Prompt.ask(question, choices=options or None, show_choices=len(options) <= 6)
-        return read(said)
+        while True:
+            answer = read(Prompt.ask(question, choices=options or None, show_choices=len(options) <= 6))
+            if not (complaint := _complaint(kind, answer)):
+                return answer
+            sys.stderr.write(f"{complaint}\n")
 
     def words(said: str) -> list[str]:
         return [word for word in said.replace(",", " ").split() if word not in (NOTHING, "none")]
 
-    project = need("project", answers.project, "project id")
-    region = need("region", answers.region, "region, such as asia-east1")
+    project = need("project", answers.project, "project id", kind=ProjectId)
+    region = need("region", answers.region, "region, such as asia-east1", kind=Region)
     environment = need("environment", answers.environment, "environment", ENVIRONMENTS)
-    owner = need("owner", answers.owner, "owner: a label of every resource, such as ml-team")
-    runs = need("run", answers.run, "what to run: endpoint, a TPU type such as v6e-1, or nothing", read=words)
+    owner = need("owner", answers.owner, "owner: a label of every resource, such as ml-team", kind=Label)
+    runs = need(
+        "run",
+        answers.run,
+        "what to run: endpoint, a TPU type such as v6e-1, or nothing",
+        read=words,
+        kind=list[Literal["endpoint"] | OneMachine],
+    )
     runs = [one for one in runs or [] if one != NOTHING]
     answers = replace(answers, project=project, region=region, environment=environment, owner=owner, run=runs)
     machines = [one for one in runs if one != ENDPOINT]
@@ -95,12 +108,25 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
         minutes = need("max-run-minutes", answers.max_run_minutes, "minutes after which it is deleted, or unlimited")
         answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=minutes)
     if ENDPOINT in runs:
-        callers = need("callers", answers.callers, "who may call the endpoint, as IAM members, or none", read=words)
+        callers = need("callers", answers.callers, "who may call the endpoint, as IAM members, or none", read=words, kind=list[Member])
         answers = replace(answers, callers=[one for one in callers or [] if one != "none"])
-    limit = need("monthly-limit", answers.monthly_limit, "monthly limit in the billing account's currency, such as 350 USD")
+    limit = need("monthly-limit", answers.monthly_limit, "monthly limit in the billing account's currency, such as 350 USD", kind=Money)
     if missing:
         raise SpecError("accelform init", missing)
     return replace(answers, monthly_limit=limit)
+
+
+def _complaint(kind: Any, answer: Any) -> str:
+    """Why an answer will not do, at once: nobody should answer nine questions to hear that the first was wrong."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from infra.refusals import sentence
+
+    try:
+        TypeAdapter(kind).validate_python(answer)
+    except ValidationError as error:
+        return sentence(error)
+    return ""
 
 
 def _zones(accelerator_type: str, region: str | None) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
 from infra.catalog import tpu, zones
@@ -44,6 +44,26 @@ FLEX_START_MINUTES = (10, 7 * 24 * 60)
 Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
 
 
+def _one_machine(value: str) -> str:
+    try:
+        shape = tpu.shape(value)
+    except tpu.UnknownAcceleratorType as error:
+        wanted = error.right or ", ".join(error.nearest)
+        raise problem("is not a TPU accelerator type", allowed=wanted, fix=f"set {error.right}" if error.right else "") from None
+    if not shape.single_host:
+        alike = [one.accelerator_type for one in tpu.shapes().values() if one.generation == shape.generation and one.single_host]
+        raise problem(f"is {shape.hosts} hosts; slices of several hosts are not available yet", allowed=alike)
+    if shape.generation == "tpu7x":
+        raise problem(
+            "is not available yet: no source says which boot disk a TPU7x machine takes", allowed="types of v5e, v5p, v6e and v2 to v4"
+        )
+    return value
+
+
+OneMachine = Annotated[str, AfterValidator(_one_machine)]
+"""Accelerator type of a slice that one machine holds."""
+
+
 class TpuSliceSpec(Spec):
     """What one standing TPU machine is. Checked before anything is declared."""
 
@@ -53,7 +73,7 @@ class TpuSliceSpec(Spec):
         "data_disks": "disks beside the boot disk: comes with jobs",
     }
 
-    accelerator_type: str
+    accelerator_type: OneMachine
     """Cloud TPU accelerator type, such as `v6e-8`. Chips, machine type, image and runtime follow from it."""
     zone: str
     """Zone of the stack's region that offers the accelerator type."""
@@ -68,26 +88,6 @@ class TpuSliceSpec(Spec):
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[int, Field(ge=10, le=65536)] = 100
     """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
-
-    @field_validator("accelerator_type")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        try:
-            shape = tpu.shape(value)
-        except tpu.UnknownAcceleratorType as error:
-            wanted = error.right or ", ".join(error.nearest)
-            raise problem("is not a TPU accelerator type", allowed=wanted, fix=_set_to(error.right)) from None
-        if not shape.single_host:
-            raise problem(
-                f"is {shape.hosts} hosts; slices of several hosts are not available yet",
-                allowed=[one.accelerator_type for one in tpu.shapes().values() if one.generation == shape.generation and one.single_host],
-            )
-        if shape.generation == "tpu7x":
-            raise problem(
-                "is not available yet: no source says which boot disk a TPU7x machine takes",
-                allowed="v5e, v5p, v6e and v2 to v4",
-            )
-        return value
 
     @field_validator("zone")
     @classmethod
@@ -179,10 +179,6 @@ def _check_offered(accelerator_type: str, zone: str, provisioning: str) -> None:
         nearest = ", ".join(offer.zone for offer in error.nearest[:5])
         fix = "set one of these zones; a zone of another region belongs in that region's stack file"
         raise problem(said, allowed=f"{nearest} (nearest first)" if nearest else "", fix=fix) from None
-
-
-def _set_to(value: str) -> str:
-    return f"set {value}" if value else ""
 
 
 class TpuSlice(pulumi.ComponentResource):

@@ -131,7 +131,8 @@ def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> lis
 
 
 def _share(part: Decimal, whole: Decimal) -> str:
-    return f"{(part / whole * 100).quantize(Decimal(1), ROUND_HALF_UP):f} %"
+    percent = (part / whole * 100).quantize(Decimal(1), ROUND_HALF_UP)
+    return "<1 %" if not percent and part else f"{percent:f} %"
 
 
 def as_json(estimate: Estimate) -> dict[str, Any]:
