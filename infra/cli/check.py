@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """Checks every named stack, even where one of them is wrong; answers the gravest exit code."""
     files = stack_files(names, folder)
-    results = [_checked(file) for file in files]
-    code = max((_code(result) for result in results), key=_gravity)
     if as_json:
+        results = [_checked(file) for file in files]
+        code = max(map(_code, results), key=_gravity)
         stacks = [_as_json(file, result) for file, result in zip(files, results, strict=True)]
         print_json({"exit_code": int(code), "stacks": stacks})
         return code
-    out = console()
-    for file, result in zip(files, results, strict=True):
-        _print(out, file, result)
+    code = ExitCode.OK
+    for file in files:
+        result = _checked(file)
+        _print(console(), file, result)
+        code = max(code, _code(result), key=_gravity)
     return code
 
 

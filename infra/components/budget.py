@@ -189,13 +189,19 @@ class Budgets(pulumi.ComponentResource):
                 *({"threshold_percent": share, "spend_basis": "CURRENT_SPEND"} for share in spec.thresholds),
                 *({"threshold_percent": share, "spend_basis": "FORECASTED_SPEND"} for share in spec.forecasts),
             ],
-            all_updates_rule={
-                "monitoring_notification_channels": [channel.id for channel in channels],
-                "disable_default_iam_recipients": not spec.mail_billing_admins,
-            },
-            # A channel can only go once no budget uses it.
+            all_updates_rule=_mail(spec, channels),
             opts=pulumi.ResourceOptions(parent=self, provider=provider),
         )
+
+
+def _mail(spec: BudgetSpec, channels: list[gcp.monitoring.NotificationChannel]) -> dict[str, object] | None:
+    """Who gets the mail besides the defaults. A rule that says nothing comes back from the service as none, and would be a diff for ever."""
+    if not channels:
+        return None
+    return {
+        "monitoring_notification_channels": [channel.id for channel in channels],
+        "disable_default_iam_recipients": not spec.mail_billing_admins,
+    }
 
 
 def _date(day: dt.date) -> dict[str, int]:
