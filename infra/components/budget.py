@@ -195,7 +195,7 @@ class Budgets(pulumi.ComponentResource):
 
 
 def _mail(spec: BudgetSpec, channels: list[gcp.monitoring.NotificationChannel]) -> dict[str, object] | None:
-    """Who gets the mail besides the defaults. A rule that says nothing comes back from the service as none, and would be a diff for ever."""
+    """Who gets the mail besides the defaults. A rule that says nothing comes back as none, and would be a diff for ever."""
     if not channels:
         return None
     return {
