@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check up down test lint types unit docs bench lock clean
+.PHONY: help check up down test lint types engine unit docs bench lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +25,7 @@ down: $(RUN) ## remove what `make up` made (not available in this version: says 
 	@$(BIN)/accelform down
 
 test: $(DEV) ## all that CI runs, fast to slow
-	@started=$$(date +%s); $(MAKE) --no-print-directory lint types unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"
+	@started=$$(date +%s); $(MAKE) --no-print-directory lint types engine unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"
 
 lint: $(DEV) ## style of the code
 	@$(BIN)/ruff check . || { echo "fix: $(BIN)/ruff check --fix ."; exit 1; }
@@ -33,6 +33,10 @@ lint: $(DEV) ## style of the code
 
 types: $(DEV) ## types of the code
 	@$(BIN)/mypy
+
+engine: $(DEV) ## the Pulumi engine for the tests: built from Go once, into the user's cache folder
+	@if command -v go >/dev/null || command -v pulumi >/dev/null; then $(BIN)/python -m infra.local.engine.build; \
+	  else echo "no Go here: the engine is not built, and the tests that need it are skipped"; fi
 
 unit: $(DEV) ## the tests
 	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable

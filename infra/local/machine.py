@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from infra.findings import Found
+from infra.local.engine import find
 
-PULUMI_MIN = (3, 200, 0)
-"""Oldest engine that is accepted: it reads `stackConfigDir` and bucket backends of today."""
 PULUMI_INSTALL = "https://www.pulumi.com/docs/iac/download-install/"
-COMMAND_SECONDS = 20
 
 
 def inspect() -> list[Found]:
@@ -52,18 +49,19 @@ def _pinned(package: str) -> str:
 
 
 def _pulumi() -> Found:
-    """The engine. `check` works without it; a deployment does not."""
-    path = shutil.which("pulumi")
-    if path is None:
-        return Found("pulumi CLI", "warning", "not found: `check` and `cost` work, a deployment does not", f"install it: {PULUMI_INSTALL}")
-    text = _output([path, "version"])
-    match = re.fullmatch(r"v?(\d+)\.(\d+)\.(\d+).*", text)
-    if match is None:
-        return Found("pulumi CLI", "warning", f"{path} does not say its version", f"install it anew: {PULUMI_INSTALL}")
-    if tuple(map(int, match.groups())) < PULUMI_MIN:
-        oldest = ".".join(map(str, PULUMI_MIN))
-        return Found("pulumi CLI", "failed", f"{text} ({path}) is older than {oldest}", f"install a newer one: {PULUMI_INSTALL}")
-    return Found("pulumi CLI", "ok", f"{text} ({path})")
+    """The engine, and which one it is. `check` works without it; a deployment does not."""
+    on_path = shutil.which("pulumi")
+    engine = find.find()
+    if engine is not None and not engine.built_here:
+        return Found("engine", "ok", f"pulumi {engine.version}, the official one ({engine.path})")
+    if on_path:
+        version = find.version_of(Path(on_path))
+        oldest = ".".join(map(str, find.OLDEST))
+        why = f"{version} ({on_path}) is older than {oldest}" if version else f"{on_path} does not say its version"
+        return Found("engine", "failed" if version else "warning", f"pulumi {why}", f"install a newer one: {PULUMI_INSTALL}")
+    if engine is not None:
+        return Found("engine", "ok", f"pulumi {engine.version}, built here: no official one is on PATH ({engine.path})")
+    return Found("engine", "warning", "no pulumi: `check` and `cost` work, a deployment does not", f"install it: {PULUMI_INSTALL}")
 
 
 def _plugin() -> Found:
@@ -109,11 +107,3 @@ def _credentials() -> Found:
         "no application default credentials: needed for a deployment and for --cloud",
         "gcloud auth application-default login",
     )
-
-
-def _output(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip()

@@ -48,10 +48,10 @@ GLOBAL_TYPES = {
 }
 """Types without a place of their own, and why. A type that is neither here nor says its place is a finding."""
 
-WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "annotations", "description", "displayName"})
+WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""
-PROGRAMS = frozenset({"metadata", "metadataStartupScript"})
-"""Inputs whose keys mean nothing to the service, but whose text runs on the machine: what it refers to counts."""
+FREE_KEYS = frozenset({"annotations", "metadata", "metadataStartupScript"})
+"""Inputs whose keys promise no place, but whose text counts: a startup script runs on the machine, Cloud Run obeys annotations."""
 
 _REFERENCE = re.compile(r"(?<![\w-])(region|zone|location)s/([A-Za-z0-9-]+)", re.IGNORECASE)
 """`projects/P/zones/Z/...`, and the same inside a URL, a list or a script."""

@@ -25,16 +25,17 @@ def test_the_engine_is_judged_by_its_version(says: str, level: str, monkeypatch:
     """A current engine is fine, an old one is not, and one that does not say is doubtful."""
     program(tmp_path, "pulumi", says)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert found("pulumi CLI").level == level
+    assert found("engine").level == level
 
 
 def test_what_is_missing_is_only_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A check needs neither engine, gcloud nor credentials."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    for check in ("pulumi CLI", "gcp plugin", "gcloud", "credentials"):
+    for check in ("engine", "gcp plugin", "gcloud", "credentials"):
         assert (found(check).level, bool(found(check).fix)) == ("warning", True)
 
 

@@ -54,20 +54,23 @@ def pack(start: Callable[[dict[str, str]], Any]) -> Any:
 
 
 def ask(stub: Any, case: dict[str, Any]) -> list[tuple[str, str]]:
-    """Rule and property path of every violation; all of them mandatory."""
+    """Rule and text of every violation, without the description that the SDK puts before it; all of them mandatory."""
     properties = struct_pb2.Struct()
     properties.update(cases.wire(case["inputs"]))
     answer = stub.Analyze(
         analyzer_pb2.AnalyzeRequest(type=case["type"], properties=properties, urn=f"urn:pulumi:try::accelform::{case['type']}::x", name="x")
     )
     assert all(one.enforcementLevel == MANDATORY for one in answer.diagnostics)
-    return [(one.policyName, one.message.splitlines()[1].partition(": ")[0]) for one in answer.diagnostics]
+    return [(one.policyName, one.message.split("\n", 1)[1]) for one in answer.diagnostics]
 
 
 def test_finds_over_the_wire_what_is_found_in_process(pack: Any) -> None:
     """Every fixture gives the same findings by the pack as by `check`, with unknowns and secrets as the engine sends them."""
     for rule, name, case in cases.load():
-        in_process = [(finding.rule, finding.path) for finding in check([cases.declared(case)], cases.REGION)]
+        in_process = [
+            (finding.rule, f"{finding.path}: {finding.message}\n  fix: {finding.fix}")
+            for finding in check([cases.declared(case)], cases.REGION)
+        ]
         assert ask(pack, case) == in_process, (rule, name)
 
 
@@ -79,4 +82,6 @@ def test_every_rule_is_mandatory(pack: Any) -> None:
 
 def test_a_stack_without_a_region_is_stopped(start: Callable[[dict[str, str]], Any]) -> None:
     """Without the region nothing could be held to it: that is a violation, and not a pass."""
-    assert ask(start({}), {"type": "pulumi:pulumi:Stack", "inputs": {}}) == [("same-region", "accelform:region")]
+    assert ask(start({}), {"type": "pulumi:pulumi:Stack", "inputs": {}}) == [
+        ("same-region", "accelform:region: is not set: without it nothing can be held to one region")
+    ]

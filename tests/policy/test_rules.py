@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from infra.check import check as check_stack
 from infra.check import stack_files
 from infra.declared import Declared, Secret
+from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE
 from infra.policy.rule import check
 from infra.policy.rules import RULES
 
@@ -70,6 +71,22 @@ def test_a_reference_elsewhere_is_found_in_any_text(place: str, before: str, aft
     text = f"{before}projects/p/locations/{place}{after}"
     found = check([Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5", "ref": text})], "us-east5")
     assert [finding.path for finding in found] == ["ref"]
+
+
+def test_no_excused_type_has_a_place_of_its_own() -> None:
+    """Each type without a place is one of the provider's, and has no input that says where it stands."""
+    program = """if True:
+        import importlib, inspect, sys
+        for token in sys.argv[1:]:
+            package, name = token.removeprefix("gcp:").split("/")
+            made = getattr(importlib.import_module("pulumi_gcp." + package), name.split(":")[1])
+            print(token, *inspect.signature(made._internal_init).parameters)
+    """
+    plain = subprocess.run([sys.executable, "-c", program, *GLOBAL_TYPES], check=True, capture_output=True, text=True).stdout
+    inputs = {token: names for token, *names in map(str.split, plain.splitlines())}
+    assert inputs.keys() == GLOBAL_TYPES.keys()
+    assert all("opts" in names for names in inputs.values())  # else the SDK declares its inputs elsewhere
+    assert [token for token, names in inputs.items() if set(OWN_PLACE) & set(names)] == []
 
 
 def test_no_message_shows_a_secret() -> None:

@@ -8,7 +8,11 @@ from typing import Any
 from infra.declared import Declared
 from infra.policy.rule import Broken, Rule
 
-INSTANCE_TYPES = ("gcp:compute/instance:Instance", "gcp:compute/instanceTemplate:InstanceTemplate")
+INSTANCE_TYPES = (
+    "gcp:compute/instance:Instance",
+    "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+)
 NODE = "gcp:tpu/v2Vm:V2Vm"
 
 

@@ -12,9 +12,10 @@ from infra.policy.rule import Broken, Rule
 MACHINE_TYPES = (
     "gcp:compute/instance:Instance",
     "gcp:compute/instanceTemplate:InstanceTemplate",
+    "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
     "gcp:tpu/v2Vm:V2Vm",
 )
-DEFAULT_ACCOUNT = re.compile(r"default|[0-9]+-compute@developer\.gserviceaccount\.com|.+@appspot\.gserviceaccount\.com")
+DEFAULT_ACCOUNT = re.compile(r"default|[0-9]+-compute@developer\.gserviceaccount\.com|.+@appspot\.gserviceaccount\.com", re.IGNORECASE)
 SCOPES = ("cloud-platform", "https://www.googleapis.com/auth/cloud-platform")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE, PROGRAMS, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
+from infra.policy.locations import FREE_KEYS, GLOBAL_TYPES, OWN_PLACE, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
 from infra.policy.rule import Broken, Rule
 
 GLOBAL = "global"
@@ -21,7 +21,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
         if key not in WORDS_OF_PEOPLE:
-            yield from _walk(key, value, region, kind_of(key), places=key not in PROGRAMS)
+            yield from _walk(key, value, region, kind_of(key), places=key not in FREE_KEYS)
 
 
 def _own_key(resource: Declared) -> str:
@@ -37,10 +37,12 @@ def _walk(path: str, value: Any, region: str, kind: Kind | None, *, places: bool
     elif isinstance(value, dict):
         for name, inner in value.items():
             if name not in WORDS_OF_PEOPLE:
-                here = places and name not in PROGRAMS
+                here = places and name not in FREE_KEYS
                 yield from _walk(f"{path}.{name}", inner, region, kind_of(str(name)), places=here, secret=secret)
     elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
+            if inner is None and kind and places:  # alone it is an input left out; in a list it is a place not said
+                yield from _place(f"{path}[{index}]", inner, region, kind)
             yield from _walk(f"{path}[{index}]", inner, region, kind, places=places, secret=secret)
     elif kind and places:
         if value is not None:

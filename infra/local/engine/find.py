@@ -1,0 +1,66 @@
+"""Which engine this machine has: the official one on PATH before the one that was built here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+VERSION = "3.274.1"
+"""Version that is built. The same as in `go.mod` beside this file; a test holds it."""
+OLDEST = (3, 200, 0)
+"""Oldest official engine that is used: it reads `stackConfigDir` and bucket backends of today."""
+SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A Pulumi CLI."""
+
+    path: Path
+    version: str
+    built_here: bool
+    """Whether it was built from Go: then our language host stands beside it."""
+
+
+def cache() -> Path:
+    """Folder of what was built: one for all checkouts of a user, by version."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "accelform" / f"pulumi-v{VERSION}"
+
+
+def find() -> Engine | None:
+    """The engine to use; None where there is none yet."""
+    return official() or built()
+
+
+def official() -> Engine | None:
+    """The one on PATH, where it says its version and is not too old."""
+    path = shutil.which("pulumi")
+    version = version_of(Path(path)) if path else None
+    if path is None or version is None or as_numbers(version) < OLDEST:
+        return None
+    return Engine(Path(path), version, built_here=False)
+
+
+def built() -> Engine | None:
+    """The one that was built here."""
+    path = cache() / "pulumi"
+    return Engine(path, VERSION, built_here=True) if path.is_file() else None
+
+
+def version_of(path: Path) -> str | None:
+    """What an engine says its version is; None where it does not."""
+    try:
+        done = subprocess.run([path, "version"], capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.fullmatch(r"v?(\d+\.\d+\.\d+)\S*", done.stdout.strip())
+    return match[1] if match else None
+
+
+def as_numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

@@ -1,0 +1,86 @@
+"""The real engine over a copy of the project, a backend of its own, and a provider that only echoes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from ruamel.yaml import YAML
+
+from infra.local.engine import find
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 120
+
+
+class Ran(NamedTuple):
+    code: int
+    text: str
+
+    @property
+    def changes(self) -> dict[str, int]:
+        """What `--json` says would be, or was, done: operation -> number of resources."""
+        data: dict[str, Any] = json.loads(self.text)
+        return {kind: count for kind, count in data["changeSummary"].items() if count}
+
+
+class Project:
+    """A stack of the project, under the real engine."""
+
+    def __init__(self, folder: Path, engine: Path, config: dict[str, Any]) -> None:
+        self.folder = folder
+        self.engine = engine
+        for name in ("Pulumi.yaml", "infra/__main__.py", "infra/policy/PulumiPolicy.yaml", "infra/policy/__main__.py"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+        (folder / "stacks").mkdir()
+        (folder / "state").mkdir()
+        plugin = folder / "home" / "plugins" / "resource-gcp-v10.2.0"
+        shutil.copytree(Path(__file__).parent / "provider", plugin)
+        self.write(config)
+        self.run("stack", "init", "try")
+
+    def write(self, config: dict[str, Any]) -> None:
+        path = self.folder / "stacks" / "Pulumi.try.yaml"
+        before = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8")) if path.exists() else {}
+        with path.open("w", encoding="utf-8") as file:
+            YAML(typ="safe", pure=True).dump(before | {"config": config}, file)
+
+    def run(self, *arguments: str, **env: str) -> Ran:
+        """`pulumi ARGUMENTS`; standard output alone, where it is JSON."""
+        clean = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI", "GOOGLE", "ECHO"))}
+        own = {
+            "PATH": f"{self.engine.parent}:{clean['PATH']}",
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
+            "PULUMI_CONFIG_PASSPHRASE": "only for this test",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+            "ACCELFORM_PYTHON": sys.executable,
+        }
+        done = subprocess.run(
+            [str(self.engine), *arguments, "--non-interactive"],
+            cwd=self.folder,
+            env=clean | own | env,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout if "--json" in arguments else done.stdout + done.stderr)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[[dict[str, Any]], Project]:
+    """Makes a stack of a configuration, where the engine was built here."""
+    engine = find.built()
+    if engine is None:
+        pytest.skip("the engine was not built on this machine: python -m infra.local.engine.build")
+    return lambda config: Project(tmp_path, engine.path, config)
