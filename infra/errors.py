@@ -3,9 +3,7 @@ What can go wrong for a user, and the exit code each wrong has.
 
     AccelformError          a sentence for the user, never a traceback
     |- SpecError            the stack file is not what it may be: every problem of the file at once
-    |- FindingsError        a rule of the policy pack does not hold
     |- MachineError         this machine lacks something
-    |- CloudError           Google's API refused or did not answer
     `- UnavailableError     not in this version
 """
 
@@ -77,22 +75,10 @@ class SpecError(AccelformError):
         super().__init__("\n".join(line for problem in self.problems for line in problem.lines(file)))
 
 
-class FindingsError(AccelformError):
-    """A rule of the policy pack does not hold."""
-
-    exit_code = ExitCode.FINDINGS
-
-
 class MachineError(AccelformError):
     """This machine lacks something that the command needs."""
 
     exit_code = ExitCode.ENVIRONMENT
-
-
-class CloudError(AccelformError):
-    """Google's API refused or did not answer."""
-
-    exit_code = ExitCode.CLOUD
 
 
 class UnavailableError(AccelformError):

@@ -71,11 +71,6 @@ def _offers() -> tuple[Offer, ...]:
     )
 
 
-def zones() -> frozenset[str]:
-    """Every zone that a table names."""
-    return frozenset(offer.zone for offer in _offers())
-
-
 def in_zone(zone: str) -> tuple[Offer, ...]:
     """What a zone offers."""
     return tuple(offer for offer in _offers() if offer.zone == zone)

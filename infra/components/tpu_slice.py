@@ -171,8 +171,9 @@ def _check_offered(accelerator_type: str, zone: str, provisioning: str) -> None:
     try:
         zones.check_offered(tpu.shape(accelerator_type), zone, provisioning)
     except zones.NotOffered as error:
+        there = ", ".join(sorted({offer.sold_as for offer in zones.in_zone(zone)})) or "no TPU that is known"
         said = {
-            "impossible": f"does not offer {accelerator_type}",
+            "impossible": f"does not offer {accelerator_type}; it has {there}",
             "unconfirmed": f"is said to offer {accelerator_type} by one weak source only",
             "not-sold": f"is not how {zone} sells {accelerator_type}",
         }[error.reason]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -87,6 +88,12 @@ class Estimate:
         every = [price for line in self.lines for price in (line.price, line.ceiling) if price]
         return sorted({(price.item, price.region, price.usd): price for price in every}.values(), key=lambda price: (price.item, price.usd))
 
+    @property
+    def price_dates(self) -> tuple[str, str] | None:
+        """Dates of the oldest and the newest price used, each as exact as its source; None where no price was used."""
+        dates = sorted(price.as_of for price in self.prices)
+        return (dates[0], dates[-1]) if dates else None
+
 
 FREE = {
     "gcp:compute/firewall:Firewall": "rules are free",
@@ -129,7 +136,7 @@ def estimate(resources: Iterable[Declared], usage: Usage, *, region: str) -> Est
         lines.append(_everyday("", "bucket reads", "storage-class-b", region, assume("storage_class_b_thousands")))
     if managed:
         lines.append(_everyday("", "internet egress", "internet-egress", region, assume("internet_egress_gib")))
-        lines.append(_everyday("", "logs", "logging", region, assume("logs_gib"), free=50))
+        lines.append(_everyday("", "logs", "logging", region, assume("logs_gib")))
     assumptions = [Assumption(name, getattr(usage, name), name not in usage.model_fields_set) for name in used]
     return Estimate(lines, assumptions)
 
@@ -153,10 +160,8 @@ def _lines(resource: Declared, every: Sequence[Declared], assume: Assume, region
         yield LineItem(resource.name, _short(resource), "free", note=FREE[resource.type])
     elif resource.type == BUCKET:
         yield from _bucket(resource, assume, region)
-    elif resource.type == "gcp:artifactregistry/repository:Repository" and (why := _elsewhere(resource, region)):
-        yield _unknown(resource.name, "Repository", why)
     elif resource.type == "gcp:artifactregistry/repository:Repository":
-        yield _everyday(resource.name, "images", "registry-storage", region, assume("images_gib"), free=Decimal("0.5"))
+        yield _repository(resource, assume, region)
     elif resource.type == "gcp:compute/instance:Instance":
         yield from _instance(resource)
     elif resource.type == "gcp:tpu/v2Vm:V2Vm":
@@ -189,20 +194,36 @@ def _priced(resource: str, what: str, price: Price, quantity: Triple, note: str 
     )
 
 
-def _everyday(resource: str, what: str, item: Item, region: str, amount: Range, *, free: Decimal | int = 0) -> LineItem:
-    """An item by assumed usage, less what the price's own tier says is free (for the whole billing account: taken off once, here)."""
+FREE_GIB = re.compile(r"after ([0-9.]+) GiB free")
+FIRST_TIB_GIB = 1024
+
+
+def _everyday(resource: str, what: str, item: Item, region: str, amount: Range) -> LineItem:
+    """An item by assumed usage, less the GiB that the price's own tier says are free (for a whole account or project: taken off once)."""
     try:
         price = prices.price(item, region)
     except PriceUnknown as error:
         return _unknown(resource, what, str(error))
+    match = FREE_GIB.match(price.tier)
+    free = Decimal(match[1]) if match else ZERO
     low, expected, high = (max(ZERO, one - free) for one in amount)
-    return _priced(resource, what, price, (low, expected, high), f"first {free} a month free" if free else "")
+    note = f"first {free} a month free" if free else ""
+    if price.tier.startswith("first TiB") and amount.high > FIRST_TIB_GIB:
+        note = "the price of the first TiB, for all of it: no other is known"
+    return _priced(resource, what, price, (low, expected, high), note)
 
 
-def _elsewhere(resource: Declared, region: str) -> str:
+def _elsewhere(resource: Declared, region: str, key: str = "location") -> str:
     """Why a resource is not priced in the stack's region; empty where it stands there."""
-    location = resource.get("location")
-    return "" if isinstance(location, str) and location.lower() == region else f"no price of location {location}"
+    location = resource.get(key)
+    return "" if isinstance(location, str) and location.lower() == region else f"no price of {key} {location}"
+
+
+def _not_priced(resource: Declared, keys: Iterable[str]) -> Iterator[LineItem]:
+    """What a machine has beside its chips that no table prices."""
+    for key in keys:
+        if resource.get(key) not in (None, [], False):
+            yield _unknown(resource.name, key, f"no price of {key}")
 
 
 def _bucket(resource: Declared, assume: Assume, region: str) -> Iterator[LineItem]:
@@ -217,21 +238,37 @@ def _bucket(resource: Declared, assume: Assume, region: str) -> Iterator[LineIte
         yield _everyday(resource.name, f"{resource.name} bucket", "storage-standard", region, assume(field))
 
 
+def _repository(resource: Declared, assume: Assume, region: str) -> LineItem:
+    if why := _elsewhere(resource, region):
+        return _unknown(resource.name, "Repository", why)
+    if resource.name != "images":
+        return _unknown(resource.name, "Repository", f"no assumption says how much repository {resource.name} holds")
+    return _everyday(resource.name, "images", "registry-storage", region, assume("images_gib"))
+
+
+INSTANCE_EXTRAS = (
+    "scratchDisks",
+    "attachedDisks",
+    "guestAccelerators",
+    "networkInterfaces.0.accessConfigs",
+    "bootDisk.initializeParams.provisionedIops",
+    "bootDisk.initializeParams.provisionedThroughput",
+)
+NODE_EXTRAS = ("dataDisks", "networkConfig.enableExternalIps")
+
+
 def _instance(resource: Declared) -> Iterator[LineItem]:
     machine_type, zone, model = (resource.get(key) for key in ("machineType", "zone", "scheduling.provisioningModel"))
-    limit = resource.get("scheduling.maxRunDuration.seconds")
-    if UNKNOWN in (machine_type, zone, model) or not isinstance(limit, int | None):
-        yield _unknown(resource.name, "Instance", "its machine type, zone, provisioning model or run limit is not known yet")
+    affinity = resource.get("reservationAffinity.type")
+    if UNKNOWN in (machine_type, zone, model, affinity) or not _limit_known(resource):
+        yield _unknown(resource.name, "Instance", "its machine type, zone, provisioning model, reservation or run limit is not known yet")
         return
-    for key in ("scratchDisks", "attachedDisks", "guestAccelerators"):
-        if resource.get(key) not in (None, []):
-            yield _unknown(resource.name, key, f"no price of {key}")
+    yield from _not_priced(resource, INSTANCE_EXTRAS)
     shape = tpu.by_machine_type(str(machine_type))
     if shape is None:
         yield _unknown(resource.name, str(machine_type), f"no price of machine type {machine_type}")
     else:
-        reserved = resource.get("reservationAffinity.type") == "SPECIFIC_RESERVATION"
-        provisioning = "reservation" if reserved else PROVISIONING.get(str(model or "STANDARD"), str(model))
+        provisioning = "reservation" if affinity == "SPECIFIC_RESERVATION" else PROVISIONING.get(str(model or "STANDARD"), str(model))
         yield _tpu(resource, shape, str(zone), provisioning)
     yield _boot_disk(resource, str(zone))
 
@@ -239,7 +276,7 @@ def _instance(resource: Declared) -> Iterator[LineItem]:
 def _node(resource: Declared) -> Iterator[LineItem]:
     accelerator_type, zone = resource.get("acceleratorType"), resource.get("zone")
     scheduling = [resource.get(f"schedulingConfig.{key}") for key in ("spot", "preemptible", "reserved")]
-    if UNKNOWN in (accelerator_type, zone, *scheduling):
+    if UNKNOWN in (accelerator_type, zone) or not all(isinstance(one, bool | None) for one in scheduling):
         yield _unknown(resource.name, "V2Vm", "its type, zone or scheduling is not known yet")
         return
     try:
@@ -247,14 +284,25 @@ def _node(resource: Declared) -> Iterator[LineItem]:
     except tpu.UnknownAcceleratorType as error:
         yield _unknown(resource.name, "V2Vm", str(error))
         return
+    yield from _not_priced(resource, NODE_EXTRAS)
     spot, preemptible, reserved = scheduling
     yield _tpu(resource, shape, str(zone), "spot" if spot or preemptible else "reservation" if reserved else "on-demand")
 
 
+def _whole(value: object) -> bool:
+    """Whether an input is a whole number: neither unknown, secret, text nor a truth value."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _limit_known(resource: Declared) -> bool:
+    limit = resource.get("scheduling.maxRunDuration.seconds")
+    return limit is None or _whole(limit)
+
+
 def _hours(resource: Declared) -> tuple[Triple, str]:
-    """Hours a month that a machine stands."""
+    """Hours a month that a machine stands, where its run limit is known."""
     seconds = resource.get("scheduling.maxRunDuration.seconds")
-    if not isinstance(seconds, int):
+    if seconds is None:
         return (HOURS, HOURS, HOURS), ""
     once = min(HOURS, Decimal(seconds) / 3600)
     return (once, once, HOURS), f"runs {once.quantize(Decimal('0.01')):f} h once; high: brought up again and again"
@@ -291,19 +339,25 @@ def _tpu(resource: Declared, shape: tpu.TpuShape, zone: str, provisioning: str) 
 def _boot_disk(resource: Declared, zone: str) -> LineItem:
     size, kind = resource.get("bootDisk.initializeParams.size"), resource.get("bootDisk.initializeParams.type")
     what = "boot disk"
-    if UNKNOWN in (size, kind) or size is None or kind not in DISKS:
+    if not _whole(size) or not isinstance(kind, str) or kind not in DISKS:
         return _unknown(resource.name, what, f"no price of a disk of type {kind} and size {size}")
     try:
-        price = prices.price(DISKS[str(kind)], region_of(zone))
+        price = prices.price(DISKS[kind], region_of(zone))
     except PriceUnknown as error:
         return _unknown(resource.name, what, str(error))
     hours, note = _hours(resource)
-    low, expected, high = (Decimal(int(size)) * hour / HOURS for hour in hours)
+    low, expected, high = (Decimal(size) * hour / HOURS for hour in hours)
     return _priced(resource.name, f"{what} {kind}", price, (low, expected, high), note)
 
 
 def _nat(resource: Declared, every: Sequence[Declared], assume: Assume, region: str) -> Iterator[LineItem]:
     machines = [one for one in every if one.type in ("gcp:compute/instance:Instance", "gcp:tpu/v2Vm:V2Vm") and not one.existing]
+    if why := _elsewhere(resource, region, "region"):
+        yield _unknown(resource.name, "NAT", why)
+        return
+    if not all(map(_limit_known, machines)):
+        yield _unknown(resource.name, "NAT", "the run limit of a machine behind it is not known yet")
+        return
     hours = [_hours(one)[0] for one in machines]
     low, expected, high = (min(sum((one[column] for one in hours), ZERO), NAT_MACHINES_MAX * HOURS) for column in range(3))
     try:

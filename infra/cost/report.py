@@ -11,9 +11,11 @@ from infra.cost.estimate import Estimate, LineItem, Triple
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from infra.catalog.prices import Price
     from infra.components.budget import BudgetSpec
 
 CENT = Decimal("0.01")
+FOURTH_PLACE = Decimal("0.0001")
 COLUMNS = ("low", "expected", "high")
 
 
@@ -62,9 +64,14 @@ def _amounts(line: LineItem) -> tuple[str, str, str]:
 def _remark(line: LineItem) -> str:
     note = line.note.split("; capacity only")[0]
     if line.quantity and line.unit_usd:
-        count = f"{line.quantity[1].normalize():f} {line.unit.replace('_', '-')} x {line.unit_usd[1].normalize():f}"
+        count = f"{_count(line.quantity[1])} {line.unit.replace('_', '-')} x {line.unit_usd[1].normalize():f}"
         return f"{count}; {note}" if note else count
     return note
+
+
+def _count(quantity: Decimal) -> str:
+    """A quantity as it is shown: a third of an hour has no end."""
+    return f"{quantity.quantize(FOURTH_PLACE, ROUND_HALF_UP).normalize():f}"
 
 
 def _free(estimate: Estimate) -> str:
@@ -76,10 +83,10 @@ def _free(estimate: Estimate) -> str:
 
 
 def _age(estimate: Estimate) -> str:
-    dates = sorted(price.as_of for price in estimate.prices)
-    if not dates:
+    if estimate.price_dates is None:
         return ""
-    return f"list prices of {dates[0]} to {dates[-1]}, without tax" if dates[0] != dates[-1] else f"list prices of {dates[0]}, without tax"
+    oldest, newest = estimate.price_dates
+    return f"list prices of {oldest} to {newest}, without tax" if oldest != newest else f"list prices of {oldest}, without tax"
 
 
 def sources(estimate: Estimate) -> RenderableType:
@@ -141,6 +148,8 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "currency": "USD",
         "hours_a_month": 730,
         "complete": estimate.complete,
+        "unknown_lines": len(estimate.unknown),
+        "prices_as_of": dict(zip(("oldest", "newest"), estimate.price_dates, strict=True)) if estimate.price_dates else None,
         "total_usd_month": _triple(estimate.total),
         "lines": [
             {
@@ -151,15 +160,19 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
                 "unit": line.unit,
                 "unit_usd": _triple(line.unit_usd),
                 "usd_month": _triple(line.usd_month),
-                "as_of": line.price.as_of if line.price else None,
-                "trust": line.price.trust if line.price else None,
-                "source": line.price.source if line.price else None,
+                **(_source(line.price) or dict.fromkeys(("as_of", "trust", "source"))),
+                "ceiling": _source(line.ceiling),
                 "note": line.note,
             }
             for line in estimate.lines
         ],
         "assumptions": [{"name": one.name, "default": one.is_default} | (_triple(tuple(one.value)) or {}) for one in estimate.assumptions],
     }
+
+
+def _source(price: Price | None) -> dict[str, str] | None:
+    """Where a price is from; the ceiling's is that of the high column, where it is another."""
+    return None if price is None else {"as_of": price.as_of, "trust": price.trust, "source": price.source}
 
 
 def _triple(values: Triple | None) -> dict[str, str] | None:

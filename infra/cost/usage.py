@@ -11,6 +11,8 @@ from pydantic_core import CoreSchema, core_schema
 from infra.spec import Spec, problem
 
 COLUMNS = ("low", "expected", "high")
+QUANTITY_MAX = 10**12
+"""A slip of the exponent is refused: amounts stay within the digits that Decimal keeps."""
 
 
 class Range:
@@ -84,8 +86,8 @@ def _number(value: Any) -> Decimal:
         number = Decimal(str(value))
     except InvalidOperation:
         raise problem("is not a quantity", allowed="a number, or {low: 1, expected: 5, high: 20}") from None
-    if not number.is_finite() or number < 0:
-        raise problem("is not a quantity of 0 or more", allowed="a number, or {low: 1, expected: 5, high: 20}")
+    if not number.is_finite() or not 0 <= number <= QUANTITY_MAX:
+        raise problem(f"is not a quantity of 0 to {QUANTITY_MAX:,}", allowed="a number, or {low: 1, expected: 5, high: 20}")
     return number
 
 

@@ -24,7 +24,7 @@ COLLECTED = date(2026, 11, 30)
 COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = "import csv, sys, time; from infra.catalog import places, prices, tables, tpu, zones; "
-LOAD = "places.regions(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.zones(); prices._prices(); "
+LOAD = "places.regions(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
 
 
 def run(program: str) -> str:

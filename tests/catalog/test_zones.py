@@ -113,6 +113,5 @@ def rank(offer: zones.Offer, region: str) -> tuple[bool, bool, bool]:
 
 def test_zones_are_those_of_the_table():
     """Every zone has an offer; a zone without TPUs has none."""
-    assert zones.zones() == {row["zone"] for row in rows("zones")}
-    assert all(zones.in_zone(zone) for zone in zones.zones())
+    assert all(zones.in_zone(row["zone"]) for row in rows("zones"))
     assert zones.in_zone("us-west2-a") == ()

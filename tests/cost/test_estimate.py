@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.cost.estimate import Estimate, LineItem, estimate
+from infra.catalog import prices
+from infra.cost.estimate import FREE, Estimate, LineItem, estimate
 from infra.cost.usage import Usage
 from infra.declared import UNKNOWN, Declared, Secret
 
@@ -33,6 +35,18 @@ def node(**change: Any) -> Declared:
 
 def bucket(name: str = "data", **change: Any) -> Declared:
     return Declared("gcp:storage/bucket:Bucket", name, {"location": "us-east5"} | change)
+
+
+def repository(name: str = "images", **change: Any) -> Declared:
+    return Declared("gcp:artifactregistry/repository:Repository", name, {"location": "us-east5"} | change)
+
+
+def nat(**change: Any) -> Declared:
+    return Declared("gcp:compute/routerNat:RouterNat", "network", {"region": "us-east5"} | change)
+
+
+def assuming(**usage: Any) -> Usage:
+    return Usage.model_validate(dict.fromkeys(Usage.model_fields, 0) | usage)
 
 
 def lines(*resources: Declared, usage: Usage = NOTHING, region: str = "us-east5") -> dict[str, LineItem]:
@@ -97,25 +111,57 @@ def test_a_boot_disk_is_bounded_where_sources_disagree() -> None:
 
 def test_storage_costs_what_is_assumed_to_lie_there() -> None:
     """10 GiB at 0.02 are 0.20; the repository's first half GiB is free."""
-    usage = Usage.model_validate(
-        dict.fromkeys(Usage.model_fields, 0) | {"data_gib": {"low": 1, "expected": 10, "high": 100}, "images_gib": 10}
-    )
-    repository = Declared("gcp:artifactregistry/repository:Repository", "images", {"location": "us-east5"})
-    found = lines(bucket(), repository, usage=usage)
+    usage = assuming(data_gib={"low": 1, "expected": 10, "high": 100}, images_gib=10)
+    found = lines(bucket(), repository(), usage=usage)
     assert month(found["data bucket"]) == ("0.02", "0.2", "2")
     assert month(found["images"]) == ("0.95", "0.95", "0.95")
 
 
 def test_nat_costs_by_machine_address_and_data() -> None:
     """One machine is 730 x 0.0014, one address 730 x 0.005, and each GiB 0.045; 40 machines cost what 32 do."""
-    nat = Declared("gcp:compute/routerNat:RouterNat", "network", {"region": "us-east5"})
-    usage = Usage.model_validate(dict.fromkeys(Usage.model_fields, 0) | {"nat_data_gib": 20})
-    found = lines(nat, instance(), usage=usage)
+    found = lines(nat(), instance(), usage=assuming(nat_data_gib=20))
     assert month(found["NAT of 1 machine"]) == ("1.022", "1.022", "1.022")
     assert month(found["NAT address"]) == ("3.65", "3.65", "3.65")
     assert month(found["NAT data"]) == ("0.9", "0.9", "0.9")
     many = [Declared(instance().type, str(number), instance().inputs) for number in range(40)]
-    assert month(lines(nat, *many)["NAT of 40 machines"]) == ("32.704", "32.704", "32.704")
+    assert month(lines(nat(), *many)["NAT of 40 machines"]) == ("32.704", "32.704", "32.704")
+
+
+def test_nat_does_not_count_a_machine_that_others_own() -> None:
+    """What will not be made here is not counted here."""
+    assert "NAT of 1 machine" in lines(nat(), instance(), replace(instance(), name="theirs", existing=True))
+
+
+@pytest.mark.parametrize("free", [50, 3])
+def test_what_is_free_is_what_the_tier_of_the_price_says(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The free amount of logs follows the price table, and the line says it."""
+    known = prices.price("logging", "us-east5")
+    assert known.tier == "after 50 GiB free per project"
+    told = replace(known, tier=f"after {free} GiB free per project")
+    monkeypatch.setattr(prices, "price", lambda item, region: replace(told, item=item))
+    line = lines(bucket(), usage=assuming(logs_gib=60))["logs"]
+    assert line.quantity == (60 - free,) * 3
+    assert line.note == f"first {free} a month free"
+
+
+def test_no_operation_is_taken_off_as_free() -> None:
+    """The free operations of a bucket hold in three regions of the US alone: each thousand writes costs 0.005."""
+    assert month(lines(bucket(), usage=assuming(storage_class_a_thousands=5))["bucket writes"]) == ("0.025", "0.025", "0.025")
+
+
+@pytest.mark.parametrize(("gib", "said"), [(1024, ""), (1025, "the price of the first TiB, for all of it: no other is known")])
+def test_egress_beyond_the_tier_of_its_price_is_said(gib: int, said: str) -> None:
+    """Only the first TiB has a known price; a line that takes it for more says so."""
+    assert lines(bucket(), usage=assuming(internet_egress_gib=gib))["internet egress"].note == said
+
+
+@pytest.mark.parametrize("kind", FREE)
+def test_what_is_free_says_why(kind: str) -> None:
+    """A free type makes a line of nothing, with the reason, and leaves the total complete."""
+    result = estimate([Declared(kind, "x", {})], NOTHING, region="us-east5")
+    line = next(line for line in result.lines if line.resource == "x")
+    assert (line.status, month(line), line.note) == ("free", ("0", "0", "0"), FREE[kind])
+    assert result.complete
 
 
 @pytest.mark.parametrize(
@@ -134,6 +180,22 @@ def test_nat_costs_by_machine_address_and_data() -> None:
         (instance(bootDisk={"initializeParams": {"size": 10, "type": "pd-novel"}}), "no price of a disk"),
         (node(acceleratorType="v9-8"), "is not a TPU accelerator type"),
         (node(acceleratorType=UNKNOWN), "is not known yet"),
+        (instance(bootDisk={"initializeParams": {"size": Secret(10), "type": "pd-balanced"}}), "no price of a disk"),
+        (instance(bootDisk={"initializeParams": {"size": "much", "type": "pd-balanced"}}), "no price of a disk"),
+        (instance(bootDisk={"initializeParams": {"size": 10, "type": ["pd-balanced"]}}), "no price of a disk"),
+        (instance(bootDisk={"initializeParams": {"size": 10, "type": "pd-balanced", "provisionedIops": 9000}}), "provisionedIops"),
+        (instance(reservationAffinity=UNKNOWN), "is not known yet"),
+        (instance(reservationAffinity={"type": UNKNOWN}), "is not known yet"),
+        (instance(scheduling={"provisioningModel": "SPOT", "maxRunDuration": {"seconds": True}}), "is not known yet"),
+        (instance(networkInterfaces=[{"accessConfigs": [{}]}]), "no price of networkInterfaces.0.accessConfigs"),
+        (node(schedulingConfig={"spot": Secret(False)}), "is not known yet"),
+        (node(dataDisks=[{"sourceDisk": "x"}]), "no price of dataDisks"),
+        (node(networkConfig={"enableExternalIps": True}), "no price of networkConfig.enableExternalIps"),
+        (nat(region="us-central1"), "no price of region us-central1"),
+        (nat(region=UNKNOWN), "no price of region UNKNOWN"),
+        (repository(location="europe-west4"), "no price of location europe-west4"),
+        (repository(location=UNKNOWN), "no price of location UNKNOWN"),
+        (repository("other"), "no assumption says how much repository other holds"),
         (bucket(location="US"), "no price of location US"),
         (bucket(location=UNKNOWN), "no price of location UNKNOWN"),
         (instance(scheduling={"provisioningModel": "SPOT", "maxRunDuration": {"seconds": UNKNOWN}}), "is not known yet"),
@@ -149,6 +211,18 @@ def test_what_has_no_price_is_unknown_and_never_nothing(resource: Declared, said
     result = estimate([resource], NOTHING, region="us-east5")
     assert not result.complete
     assert any(said in line.note and line.usd_month is None for line in result.unknown)
+
+
+def test_nat_is_unknown_while_a_run_limit_behind_it_is() -> None:
+    """The hours of a machine are the hours of its NAT."""
+    behind = instance(scheduling={"provisioningModel": "SPOT", "maxRunDuration": {"seconds": UNKNOWN}})
+    assert lines(nat(), behind)["NAT"].note == "the run limit of a machine behind it is not known yet"
+
+
+def test_what_the_program_declares_has_no_unpriced_extras() -> None:
+    """A machine without external address, further disks or bought IOPS makes no line but its own."""
+    plain = instance(networkInterfaces=[{"subnetwork": UNKNOWN, "nicType": "GVNIC"}], scratchDisks=[])
+    assert estimate([plain, node(networkConfig={"enableExternalIps": False})], NOTHING, region="us-east5").complete
 
 
 def test_a_region_without_a_price_is_unknown() -> None:
@@ -182,7 +256,8 @@ SHOP = [
     bucket("models"),
     instance(),
     node(zone="us-central1-b"),
-    Declared("gcp:compute/routerNat:RouterNat", "n", {"region": "us-east5"}),
+    nat(),
+    repository(),
 ]
 QUANTITY = st.decimals(0, 10_000, places=2)
 
@@ -202,6 +277,7 @@ def test_low_is_never_above_high_and_the_total_is_the_sum(values: list[Decimal])
 
 @given(st.lists(QUANTITY, min_size=len(Usage.model_fields), max_size=len(Usage.model_fields)), st.integers(0, len(Usage.model_fields) - 1))
 def test_more_usage_never_costs_less(values: list[Decimal], which: int) -> None:
-    """The total never falls when an assumption rises."""
+    """No column of the total falls when an assumption rises."""
     more = [value + (100 if index == which else 0) for index, value in enumerate(values)]
-    assert estimate(SHOP, usage_of(more), region="us-east5").total >= estimate(SHOP, usage_of(values), region="us-east5").total
+    less, total = (estimate(SHOP, usage_of(each), region="us-east5").total for each in (values, more))
+    assert all(before <= after for before, after in zip(less, total, strict=True))

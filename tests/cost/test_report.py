@@ -14,7 +14,7 @@ from rich.console import Console
 from infra.components.budget import BudgetSpec
 from infra.cost import report
 from infra.cost.estimate import estimate
-from infra.cost.usage import Usage
+from infra.cost.usage import QUANTITY_MAX, Usage
 from infra.declared import Declared
 
 BUCKET = Declared("gcp:storage/bucket:Bucket", "data", {"location": "us-east5"})
@@ -67,6 +67,23 @@ def test_cents_are_rounded_halves_up_and_something_is_never_nothing(amount: str,
     assert report.cents(Decimal(amount)) == shown
 
 
+def test_a_quantity_without_end_is_cut_where_it_is_shown() -> None:
+    """100 minutes of one chip are 1.6667 hours in the table."""
+    inputs = {
+        "zone": "us-east5-a",
+        "machineType": "ct6e-standard-1t",
+        "scheduling": {"provisioningModel": "SPOT", "maxRunDuration": {"seconds": 6000}},
+    }
+    result = estimate([Declared("gcp:compute/instance:Instance", "eval", inputs)], Usage(), region="us-east5")
+    assert "1.6667 chip-hour x 1.27575" in text(report.table(result))
+
+
+def test_the_largest_quantity_can_be_shown() -> None:
+    """A quantity that the stack file admits is never too large for the table."""
+    result = estimate([BUCKET], Usage.model_validate({"data_gib": QUANTITY_MAX}), region="us-east5")
+    assert "20,000,000,000.00" in text(report.table(result))
+
+
 def test_json_is_exact_and_can_be_written() -> None:
     """Machines get amounts as text, with dates and sources."""
     data = report.as_json(estimate([BUCKET, STRANGE], Usage(), region="us-east5"))
@@ -75,6 +92,14 @@ def test_json_is_exact_and_can_be_written() -> None:
     line = next(one for one in data["lines"] if one["what"] == "data bucket")
     assert line["usd_month"] == {"low": "0.02", "expected": "0.20", "high": "2.00"}
     assert line["as_of"] == "2026-07-30"
+    assert line["ceiling"] is None
+    assert data["unknown_lines"] == 1
+    assert data["prices_as_of"] == {"oldest": "2026-07-30", "newest": "2026-09-20"}
+
+
+def test_json_of_nothing_names_no_date() -> None:
+    """No price, no date."""
+    assert report.as_json(estimate([], Usage(), region="us-east5"))["prices_as_of"] is None
 
 
 @pytest.mark.parametrize(
@@ -106,11 +131,14 @@ def test_an_incomplete_estimate_is_held_against_no_period() -> None:
 
 
 def test_the_sources_name_the_price_that_bounds_spot() -> None:
-    """Both prices of a Spot line stand among the sources."""
+    """Both prices of a Spot line stand among the sources, for people and for machines."""
     inputs = {"zone": "us-east5-a", "machineType": "ct6e-standard-1t", "scheduling": {"provisioningModel": "SPOT"}}
-    shown = text(report.sources(estimate([Declared("gcp:compute/instance:Instance", "eval", inputs)], Usage(), region="us-east5")))
+    result = estimate([Declared("gcp:compute/instance:Instance", "eval", inputs)], Usage(), region="us-east5")
+    shown = text(report.sources(result))
     assert "1.27575" in shown
     assert "2.7" in shown
+    line = next(one for one in report.as_json(result)["lines"] if one["what"] == "v6e-1 spot")
+    assert {"as_of", "trust", "source"} == set(line["ceiling"])
 
 
 def test_a_budget_by_label_says_what_it_cannot_see() -> None:

@@ -29,11 +29,12 @@ def test_a_number_is_a_range_of_itself(value: Any) -> None:
         {"low": 3, "expected": 2, "high": 1},
         float("nan"),
         float("inf"),
+        1e30,
         [],
     ],
 )
 def test_fails_on_what_is_no_quantity(value: Any) -> None:
-    """Negative, falling, partial and endless quantities are refused."""
+    """Negative, falling, partial, endless and absurd quantities are refused."""
     with pytest.raises(ValidationError):
         Usage.model_validate({"data_gib": value})
 
