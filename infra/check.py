@@ -5,7 +5,7 @@ A stack, looked at before it exists: what it declares, which rules hold, what it
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -66,21 +66,31 @@ def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:
             raise SpecError(str(folder), [Problem("", "holds no stack file", "Pulumi.<stack>.yaml", "write one: accelform init")])
         return [StackFile(stack, path) for stack, path in known.items()]
     found, problems = [], []
-    for name in names:
+    for name in dict.fromkeys(names):
         path = Path(name)
         match = FILE.fullmatch(path.name)
         if name in known:
             found.append(StackFile(name, known[name]))
-        elif match and path.is_file():
+        elif match and _is(path.is_file):
             found.append(StackFile(match[1], path))
-        elif path.is_file():
-            problems.append(Problem(name, "is not named like a stack file", "Pulumi.<stack>.yaml"))
+        elif _is(path.is_dir):
+            problems.append(Problem(name, "is a folder", fix=f"accelform check --stacks {name}"))
+        elif _is(path.is_file):
+            problems.append(Problem(name, "is not named like a stack file", "Pulumi.<stack>.yaml", "rename it"))
         else:
             close = nearest(name, known)
             problems.append(Problem(name, "there is no such stack", ", ".join(close or known), "write it: accelform init"))
     if problems:
         raise SpecError(str(folder), problems)
     return found
+
+
+def _is(look: Callable[[], bool]) -> bool:
+    """A name that no file system takes (too long, say) is no file and no folder."""
+    try:
+        return look()
+    except (OSError, ValueError):
+        return False
 
 
 def check(file: StackFile) -> Checked:

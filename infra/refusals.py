@@ -46,7 +46,7 @@ def sentence(error: ValidationError) -> str:
 def _problem(location: tuple[str | int, ...], message: str, allowed: str, fix: str, file: YamlFile) -> Problem:
     head, *rest = location or ("",)
     key = PROJECT_KEY if head == "project" else f"{NAMESPACE}{head}"
-    shown = ".".join(str(step) for step in (PROJECT_KEY if head == "project" else head, *rest))
+    shown = ".".join(str(step) for step in (PROJECT_KEY if head == "project" else head, *rest)) or '""'
     return Problem(shown, message, allowed, fix, file.line_of(("config", key, *rest)))
 
 
@@ -74,11 +74,25 @@ def _in_words(
         return Problem("", "is missing", described, "write it: it has no default")
     if kind == "literal_error":
         return Problem("", f"{show(got)} is not one of the words here", _choices(holder, key) or str(context.get("expected", "")))
+    if kind in BOUNDS:
+        what, allowed = BOUNDS[kind]
+        return Problem("", f"{show(got)} {what}", allowed.format(**context))
     if kind in TYPES:
         return Problem("", f"{show(got)} is not {TYPES[kind]}", ", ".join(keys.names(inside)) if (inside := _inside(holder, key)) else "")
     said = message[0].lower() + message[1:] if message else "is wrong"
     return Problem("", f"{show(got)}: {said}")
 
+
+BOUNDS = {
+    "greater_than": ("is too small", "more than {gt}"),
+    "greater_than_equal": ("is too small", "{ge} or more"),
+    "less_than_equal": ("is too large", "at most {le}"),
+    "too_short": ("is too little", "at least {min_length}"),
+    "too_long": ("is too much", "at most {max_length}"),
+    "string_too_long": ("is too long", "at most {max_length} characters"),
+    "finite_number": ("is no number", "a number"),
+}
+"""What pydantic calls a value out of bounds, in the words of the file."""
 
 TYPES = {
     "model_type": "a mapping of keys",

@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    Strict,
     StringConstraints,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -53,8 +54,8 @@ ProjectId = Annotated[
     str,
     StringConstraints(strict=True),
     pattern(
-        r"[a-z][a-z0-9-]{4,28}[a-z0-9]",
-        "is not a project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)",
+        r"(?!.*goog)[a-z][a-z0-9-]{4,28}[a-z0-9]",
+        "is not a project id for a stack (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end, without goog: buckets carry it)",
         "tw-shop-ml",
     ),
 ]
@@ -78,12 +79,25 @@ Label = Annotated[
 ]
 """An empty label value is refused: the provider shows it as a change at every preview."""
 
+WholeNumber = Annotated[int, Strict()]
+Number = Annotated[float, Strict()]
+YesNo = Annotated[bool, Strict()]
+"""Numbers and booleans as the file writes them: text that looks like one is refused, and `true` is not 1."""
+
+Sentence = Annotated[
+    str,
+    StringConstraints(strict=True, max_length=200),
+    pattern(r"[^\x00-\x1f\x7f]*", "is not a line of text", "What a shopper may want next"),
+]
+"""A line for people to read."""
+
 Member = Annotated[
     str,
     StringConstraints(strict=True),
     pattern(
-        r"(?:serviceAccount|user|group):[^@\s:]+@[^@\s:]+\.[^@\s:]+|domain:[a-z0-9.-]+\.[a-z]+|principal(?:Set)?://\S+",
-        "is not an IAM member (serviceAccount:, user:, group:, domain:, principal:// or principalSet://; never allUsers)",
+        r"(?:serviceAccount|user|group):[a-z0-9._%+'-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}|domain:(?:[a-z0-9-]+\.)+[a-z]{2,}"
+        r"|principal(?:Set)?://(?:iam|cloudresourcemanager)\.googleapis\.com/[\w./@:-]+",
+        "is no IAM member in small letters (serviceAccount:, user:, group:, domain:, principal://iam.googleapis.com/, never the public)",
         "serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com",
     ),
 ]
@@ -110,7 +124,7 @@ class Money:
     def parse(cls, value: Any) -> Self:
         if isinstance(value, cls):
             return value
-        match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ([A-Z]{3})", value) if isinstance(value, str) else None
+        match = re.fullmatch(r"((?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?) ([A-Z]{3})", value) if isinstance(value, str) else None
         try:
             amount = Decimal(match[1]) if match else Decimal(0)
         except InvalidOperation:  # pragma: no cover - the pattern admits only what Decimal reads

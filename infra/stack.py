@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from infra import keys, refusals
 from infra.catalog import places
@@ -51,15 +51,21 @@ def check_stack_name(stack: str) -> None:
         )
 
 
-def _region(value: str) -> str:
+def _region(value: object) -> object:
     try:
-        places.check_region(value)
+        places.check_region(str(value))
     except places.UnknownPlace as error:
-        raise problem("is not a Google Cloud region", allowed=error.nearest) from None
+        raise problem("is not a Google Cloud region", allowed=error.nearest or places.regions()) from None
     return value
 
 
-Region = Annotated[str, AfterValidator(_region)]
+def _version(value: object) -> object:
+    if value != SCHEMA or isinstance(value, bool):
+        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}, a number without quotes")
+    return value
+
+
+Region = Annotated[str, BeforeValidator(_region)]
 
 
 class StackSpec(Spec):
@@ -75,7 +81,7 @@ class StackSpec(Spec):
 
     project: ProjectId
     """Project id: the engine's own key `gcp:project`."""
-    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    schema_version: Annotated[Literal[1], BeforeValidator(_version), Field(alias="schema")]
     """Version of the file's shape: 1."""
     region: Region
     """Region that everything in this file lives in."""
@@ -98,9 +104,14 @@ class StackSpec(Spec):
 
     @model_validator(mode="after")
     def _project_wide(self) -> Self:
-        if not any(budget.scope == "project" for budget in self.budgets.values()):
-            fix = "set `scope: project` in one, or add one: a budget by label does not see what carries none"
-            raise ProblemsError([Problem("budgets", "none counts the whole project", fix=fix)])
+        problems = []
+        if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
+            fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
+            problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
+        if not self.tpu_slices and "network" in self.model_fields_set:
+            problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
+        if problems:
+            raise ProblemsError(problems)
         return self
 
     def placement(self, stack: str) -> Placement:
@@ -153,7 +164,10 @@ class StackSpec(Spec):
             if key not in ENGINE_KEYS
         ]
         if not isinstance(config, dict):
-            raise SpecError(file.name, [*foreign, Problem("config", "is missing, or is not a mapping of keys")])
+            allowed = f"{PROJECT_KEY} and keys that begin with {NAMESPACE}"
+            line = file.line_of(("config",))
+            missing = Problem("config", "is missing, or is not a mapping of keys", allowed, "write one: accelform init", line)
+            raise SpecError(file.name, [*foreign, missing])
         return cls._from_config(config, file, foreign)
 
     @classmethod
@@ -225,7 +239,9 @@ def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
         what = "was written for a newer accelform" if version > SCHEMA else "is of a version that never was"
         fix = "upgrade accelform" if version > SCHEMA else f"set {NAMESPACE}schema to {SCHEMA}"
         line = file.line_of(("config", f"{NAMESPACE}schema"))
-        raise SpecError(file.name, [Problem("schema", f"{version}: the file {what}", allowed=str(SCHEMA), fix=fix, line=line)])
+        raise SpecError(
+            file.name, [Problem("schema", f"{refusals.show(version)}: the file {what}", allowed=str(SCHEMA), fix=fix, line=line)]
+        )
 
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:

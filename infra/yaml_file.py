@@ -4,6 +4,8 @@ A stack file as YAML: read as the engine reads it (YAML 1.2), with the line of e
 
 from __future__ import annotations
 
+import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +42,10 @@ def read(path: Path, name: str | None = None) -> YamlFile:
 
     name = name or str(path)
     try:
-        loaded = YAML(typ="rt", pure=True).load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if directive := re.search(r"^%\w+", text, re.MULTILINE):
+            raise SpecError(name, [Problem("", f"has the directive {directive[0]}", fix="remove it: the engine reads YAML 1.2 without")])
+        loaded = YAML(typ="rt", pure=True).load(text)
     except OSError as error:
         raise SpecError(name, [Problem("", f"cannot be read: {error.strerror or error}")]) from None
     except UnicodeDecodeError as error:
@@ -51,27 +56,64 @@ def read(path: Path, name: str | None = None) -> YamlFile:
         mark = error.problem_mark
         said = " ".join((error.problem or "is not YAML").split())
         raise SpecError(name, [Problem("", f"is not YAML: {said}", line=mark.line + 1 if mark else None)]) from None
-    except YAMLError as error:
-        raise SpecError(name, [Problem("", f"is not YAML: {' '.join(str(error).split())}")]) from None
+    except (YAMLError, ValueError, KeyError, TypeError, AttributeError) as error:
+        # A tag that its value does not fit, or a number without end, fails inside the reader.
+        raise SpecError(name, [Problem("", f"is not YAML: {' '.join(str(error).split())[:120]}")]) from None
     if not isinstance(loaded, dict):
         raise SpecError(name, [Problem("", "is not a mapping of keys", fix="start it with `config:`")])
-    lines: dict[tuple[str | int, ...], int] = {}
-    return YamlFile(name, _plain(loaded, (), lines), lines)
+    reading = _Reading()
+    data = reading.plain(loaded, ())
+    if reading.problems:
+        raise SpecError(name, reading.problems)
+    return YamlFile(name, data, reading.lines)
 
 
-def _plain(value: Any, path: tuple[str | int, ...], lines: dict[tuple[str | int, ...], int]) -> Any:
-    """ruamel's annotated containers as plain ones; notes the line of each key on the way."""
-    positions: Any = getattr(value, "lc", None)
-    if isinstance(value, dict):
-        for key in value:
-            if key in positions.data:  # a key that a merge (`<<`) brought in has no line of its own
-                lines[(*path, key)] = positions.key(key)[0] + 1
-        return {key: _plain(inner, (*path, key), lines) for key, inner in value.items()}
-    if isinstance(value, list):
-        for index in range(len(value)):
-            lines[(*path, index)] = positions.item(index)[0] + 1
-        return [_plain(inner, (*path, index), lines) for index, inner in enumerate(value)]
-    for plain in (bool, int, float, str):
-        if isinstance(value, plain):
-            return plain(value)
-    return value
+class _Reading:
+    """ruamel's annotated values as plain ones. Notes the line of each key on the way, and what the engine would read as something else."""
+
+    def __init__(self) -> None:
+        self.lines: dict[tuple[str | int, ...], int] = {}
+        self.problems: list[Problem] = []
+
+    def plain(self, value: Any, path: tuple[str | int, ...]) -> Any:
+        from ruamel.yaml.scalarint import ScalarInt
+
+        tag = getattr(getattr(value, "tag", None), "value", None) or ""
+        if tag and not tag.endswith(("2002:map", "2002:seq", "2002:str")):
+            self._refuse(path, f"has the tag {tag}", "remove the tag")
+        elif isinstance(value, dict):
+            return {key: self.plain(inner, (*path, key)) for key, inner in value.items() if self._is_key(key, value, path)}
+        elif isinstance(value, list):
+            for index in range(len(value)):
+                self._note((*path, index), value, index)
+            return [self.plain(inner, (*path, index)) for index, inner in enumerate(value)]
+        elif isinstance(value, ScalarInt):
+            self._refuse(path, "is not written in plain digits", "write it without leading zeros, underscores or a base")
+        elif tag:
+            return str(value.value)
+        else:
+            for kind in (bool, int, float, str):
+                if isinstance(value, kind):
+                    return kind(value)
+            if value is None or isinstance(value, dt.date):
+                return value
+            self._refuse(path, f"is a {type(value).__name__}", "write text, a number, a list or a mapping")
+        return None
+
+    def _is_key(self, key: Any, holder: Any, path: tuple[str | int, ...]) -> bool:
+        if isinstance(key, str):
+            self._note((*path, key), holder, key)
+            return True
+        self._refuse(path, f"has a key that is not text: {key}", "put it in quotes")
+        return False
+
+    def _note(self, path: tuple[str | int, ...], holder: Any, key: Any) -> None:
+        """A key that a merge (`<<`) brought in has no line of its own."""
+        positions = getattr(getattr(holder, "lc", None), "data", None) or {}
+        if key in positions:
+            self.lines[path] = positions[key][0] + 1
+
+    def _refuse(self, path: tuple[str | int, ...], message: str, fix: str) -> None:
+        line = next((self.lines[path[:length]] for length in range(len(path), 0, -1) if path[:length] in self.lines), None)
+        shown = ".".join(str(step).removeprefix("accelform:") for step in path if step != "config")
+        self.problems.append(Problem(shown, message, fix=fix, line=line))

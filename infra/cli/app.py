@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from pathlib import Path
@@ -73,7 +74,7 @@ def init(
         typer.Option(help="What to run: endpoint, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
     ] = None,
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
-    provisioning: Annotated[str | None, typer.Option(help="on-demand, spot, flex-start or reservation.")] = None,
+    provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
     max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
     callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
     monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
@@ -116,13 +117,13 @@ def doctor(
 
 
 @app.command()
-def up() -> None:
+def up(as_json: AsJson = False) -> None:
     """Bring a region up on this machine, against a local Google Cloud. Not available in this version: says what is."""
     _not_available("up", "pulumi up --policy-pack infra/policy")
 
 
 @app.command()
-def down() -> None:
+def down(as_json: AsJson = False) -> None:
     """Take away what `up` made. Not available in this version: says what is."""
     _not_available("down", "pulumi destroy")
 
@@ -140,17 +141,22 @@ def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
     from infra.errors import AccelformError, ExitCode
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no fault of the file
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
     try:
-        app()
-    except AccelformError as error:
-        if "--json" in sys.argv:
-            from infra.cli.output import print_json, problems_json
+        try:
+            app()
+        except AccelformError as error:
+            if "--json" in sys.argv:
+                from infra.cli.output import print_json, problems_json
 
-            print_json({"exit_code": int(error.exit_code), "problems": problems_json(error)})
-        else:
-            sys.stderr.write(f"{error}\n")
-        sys.exit(error.exit_code)
+                print_json({"exit_code": int(error.exit_code), "problems": problems_json(error)})
+            else:
+                sys.stderr.write(f"{error}\n")
+            sys.stdout.flush()
+            sys.exit(error.exit_code)
     except BrokenPipeError:
         # Who read the output has seen enough; the interpreter would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

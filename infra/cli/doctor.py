@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.cli.output import console, plain_table, print_json
-from infra.errors import ExitCode
+from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
     from infra.operate.doctor_cloud import CloudNeeds
@@ -19,6 +19,8 @@ MARKS = {"ok": "green", "warning": "yellow", "failed": "red", "unknown": "yellow
 def run(names: Sequence[str], folder: Path, *, cloud: bool, as_json: bool) -> int:
     from infra.local import machine
 
+    if names and not cloud:
+        raise SpecError("doctor", [Problem("", "stacks are looked at with --cloud only", fix="add --cloud")])
     found_here = machine.inspect()
     groups = [("this machine", found_here)]
     code = ExitCode.ENVIRONMENT if any(finding.level == "failed" for finding in found_here) else ExitCode.OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,10 @@ from infra.errors import EXIT_CODES, ExitCode, Problem, SpecError, nearest
 
 def run(topic: str | None, names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     explain = {"stack": _stack, "rules": _rules, "exit-codes": _exit_codes}.get(topic or "")
+    if names and topic != "stack":
+        raise SpecError("explain", [Problem("", "only `explain stack` takes stacks", fix=f"accelform explain {topic}")])
     if explain is not None:
         data, columns, rows = explain(names, folder)
-    elif names:
-        raise SpecError("explain", [Problem("", "only `explain stack` takes stacks", fix=f"accelform explain {topic}")])
     else:
         data, columns, rows = _keys(topic)
     if as_json:
@@ -58,7 +59,7 @@ def _keys(topic: str | None) -> Answer:
     from infra.stack import StackSpec
 
     every = list(keys.keys(StackSpec))
-    wanted = "" if topic is None else ".".join(topic.removeprefix("accelform:").split("."))
+    wanted = "" if topic is None else "project" if topic == "gcp:project" else topic.removeprefix("accelform:")
     shown = [key for key in every if not wanted or _matches(key.path, wanted)]
     if not shown:
         close = nearest(wanted, [key.path for key in every])
@@ -85,9 +86,10 @@ def _keys(topic: str | None) -> Answer:
 
 
 def _matches(path: str, wanted: str) -> bool:
-    """`tpu_slices.zone` and `tpu_slices.<name>.zone` both mean that key; `tpu_slices` means all below it."""
+    """`tpu_slices.zone`, `tpu_slices.<name>.zone` and `tpu_slices.eval.zone` all mean that key; `tpu_slices` means all below it."""
     short = path.replace(".<name>", "")
-    return any(one == wanted or one.startswith(f"{wanted}.") for one in (path, short))
+    named = re.escape(path).replace("<name>", "[^.]+")
+    return any(one == wanted or one.startswith(f"{wanted}.") for one in (path, short)) or bool(re.fullmatch(named, wanted))
 
 
 def _stack(names: Sequence[str], folder: Path) -> Answer:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +15,10 @@ from infra.errors import ExitCode, Problem, SpecError
 
 ENDPOINT = "endpoint"
 NOTHING = "nothing"
+PLAIN_DIGITS = re.compile(r"[1-9][0-9]{0,8}")
 ENVIRONMENTS = ("dev", "staging", "prod")
-PROVISIONINGS = ("spot", "on-demand", "flex-start", "reservation")
+PROVISIONINGS = ("spot", "on-demand", "flex-start")
+"""What can be answered in a word: a reservation has a name too, and is written into the file by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Answers:
 
 def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool) -> int:
     """Asks what was not said, writes the file, and reads it back: what does not pass is not kept."""
-    from infra.stack import StackSpec, check_stack_name
+    from infra.stack import check_stack_name
 
     answers = _complete(answers, ask=ask and sys.stdin.isatty())
     stack = answers.stack or str(answers.region)
@@ -45,16 +49,10 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     path = folder / f"Pulumi.{stack}.yaml"
     if path.exists() and not force:
         raise SpecError(str(path), [Problem("", "is there already", fix="--force overwrites it; --stack NAME writes another")])
-    text = _text(answers)
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".yaml.draft")
-    draft.write_text(text, encoding="utf-8")
-    try:
-        StackSpec.load(draft, str(path))
-    except SpecError:
-        draft.unlink()
-        raise
-    draft.replace(path)
+    if path.exists() and (kept := _engine_keys(path)):
+        said = f"holds {', '.join(kept)}: without them the stack's secrets cannot be read any more"
+        raise SpecError(str(path), [Problem("", said, fix="edit the file, or write another with --stack NAME")])
+    _write(path, _text(answers))
     if as_json:
         print_json({"exit_code": int(ExitCode.OK), "written": str(path), "problems": []})
     else:
@@ -62,13 +60,45 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     return ExitCode.OK
 
 
+def _engine_keys(path: Path) -> list[str]:
+    """What the engine itself keeps in a stack file, and nobody can write again."""
+    from infra.yaml_file import read
+
+    return [key for key in ("secretsprovider", "encryptionsalt", "encryptedkey") if key in read(path).data]
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes what passes, whole or not at all: it is read back from beside its place before it takes it."""
+    from infra.stack import StackSpec
+
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder) / path.name
+            draft.write_text(text, encoding="utf-8", errors="surrogateescape")
+            StackSpec.load(draft, "the answers")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".draft", delete=False, encoding="utf-8") as file:
+            file.write(text)
+        try:
+            Path(file.name).chmod(0o644)
+            Path(file.name).replace(path.resolve())
+        except OSError:
+            Path(file.name).unlink()
+            raise
+    except OSError as error:
+        raise SpecError(str(path), [Problem("", f"cannot be written: {error.strerror or error}")]) from None
+
+
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
-    from infra.components.tpu_slice import OneMachine
+    from infra.components.tpu_slice import OneMachine, RunLimit
     from infra.spec import Label, Member, Money, ProjectId
     from infra.stack import Region
 
     missing: list[Problem] = []
+
+    def minutes_or_unlimited(said: str) -> Any:
+        return int(said) if PLAIN_DIGITS.fullmatch(said) else said
 
     def need(option: str, given: Any, question: str, choices: Iterable[str] = (), read: Callable[[str], Any] = str, kind: Any = str) -> Any:
         if given is not None:
@@ -105,12 +135,25 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
     if machines:
         zone = need("zone", answers.zone, f"zone for {machines[0]}", _zones(machines[0], region))
         provisioning = need("provisioning", answers.provisioning, "how its capacity is got", PROVISIONINGS)
-        minutes = need("max-run-minutes", answers.max_run_minutes, "minutes after which it is deleted, or unlimited")
-        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=minutes)
+        minutes = need(
+            "max-run-minutes",
+            answers.max_run_minutes,
+            "minutes after which it is deleted, or unlimited",
+            read=minutes_or_unlimited,
+            kind=RunLimit,
+        )
+        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=None if minutes is None else str(minutes))
     if ENDPOINT in runs:
         callers = need("callers", answers.callers, "who may call the endpoint, as IAM members, or none", read=words, kind=list[Member])
         answers = replace(answers, callers=[one for one in callers or [] if one != "none"])
     limit = need("monthly-limit", answers.monthly_limit, "monthly limit in the billing account's currency, such as 350 USD", kind=Money)
+    for_machine = {"zone": answers.zone, "provisioning": answers.provisioning, "max-run-minutes": answers.max_run_minutes}
+    unused: dict[str, object] = {} if machines else dict(for_machine)
+    if ENDPOINT not in runs:
+        unused["callers"] = answers.callers
+    missing += [Problem(f"--{option}", "belongs to nothing that is to run", fix="see --run") for option, given in unused.items() if given]
+    if len(set(runs)) != len(runs):
+        missing.append(Problem("--run", "names something twice", fix="name each once"))
     if missing:
         raise SpecError("accelform init", missing)
     return replace(answers, monthly_limit=limit)
@@ -168,7 +211,7 @@ def _text(answers: Answers) -> str:
             f"      accelerator_type: {quoted(machine)}",
             f"      zone: {quoted(answers.zone)}",
             f"      provisioning: {quoted(answers.provisioning)}",
-            f"      max_run_minutes: {minutes if minutes.isdigit() else quoted(minutes)}",
+            f"      max_run_minutes: {minutes if re.fullmatch(r'[1-9][0-9]*', minutes) else quoted(minutes)}",
         ]
     if ENDPOINT in (answers.run or []):
         lines += ["", "  accelform:endpoints:", "    predict:", f"      callers: {quoted(answers.callers or [])}"]

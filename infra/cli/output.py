@@ -17,7 +17,12 @@ def console() -> Console:
     """Standard output. Piped, it is 120 columns wide and without colour, so that two runs can be compared."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 120)
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """The command line ends it quietly: rich would call it a fault."""
+            raise BrokenPipeError
+
+    return Plain(highlight=False, soft_wrap=False, width=None if sys.stdout.isatty() else 120)
 
 
 def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -31,7 +36,7 @@ def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def print_json(data: Any) -> None:
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(data, indent=2) + "\n")
 
 
 def problems_json(error: AccelformError) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -13,7 +14,7 @@ from infra import gcp
 from infra.components.placement import Placement
 from infra.declared import NOT_ASKED
 from infra.errors import Problem, ProblemsError
-from infra.spec import Money, Spec, pattern, problem
+from infra.spec import Money, Number, Spec, YesNo, pattern, problem
 
 EMAILS_MAX = 5
 """A budget takes five e-mail channels. Source: discovery document billingbudgets v1, `monitoringNotificationChannels`, read 2026-11."""
@@ -24,12 +25,24 @@ NOT_IN_A_LABEL_BUDGET = (
 )
 """What `scope: stack` cannot see. It counts resources that carry the label `accelform-stack`."""
 
-Email = Annotated[str, pattern(r"email:[^@\s:]+@[^@\s]+\.[^@\s.]+", "is not an e-mail channel", "email:ml@shop.example")]
+Email = Annotated[
+    str,
+    pattern(
+        r"email:(?=.{3,254}$)[a-z0-9._%+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}",
+        "is not an e-mail channel, in small letters",
+        "email:ml@shop.example",
+    ),
+]
 
 
 def _day(value: object) -> object:
     """The engine reads a bare YAML date as a moment, and hands it on as `2026-12-01 00:00:00 +0000 UTC`."""
-    return value.removesuffix(" 00:00:00 +0000 UTC") if isinstance(value, str) else value
+    text = value.removesuffix(" 00:00:00 +0000 UTC") if isinstance(value, str) else value
+    if isinstance(text, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+        return text
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    raise problem("is not a date", allowed="year-month-day, such as 2026-12-01")
 
 
 Day = Annotated[dt.date, BeforeValidator(_day)]
@@ -41,7 +54,7 @@ def _rising(value: list[float]) -> list[float]:
     return value
 
 
-Thresholds = Annotated[list[Annotated[float, Field(gt=0, le=10)]], Field(max_length=10), AfterValidator(_rising)]
+Thresholds = Annotated[list[Annotated[Number, Field(gt=0, le=10)]], Field(max_length=10), AfterValidator(_rising)]
 
 
 class PeriodSpec(Spec):
@@ -78,7 +91,7 @@ class BudgetSpec(Spec):
     forecast_thresholds: Thresholds | None = None
     """Shares of the amount that mail is sent at, by what Google expects of the month.
     (default: [1.0] for a month, none for a period: Google forecasts months only)"""
-    mail_billing_admins: bool = True
+    mail_billing_admins: YesNo = True
     """Whether the billing account's administrators and users get the mail."""
 
     @model_validator(mode="after")
@@ -86,6 +99,8 @@ class BudgetSpec(Spec):
         problems = []
         if self.period and self.spend is None:
             problems.append(Problem("spend", "is missing: with a period it must be stated", allowed="after-credits, before-credits"))
+        if self.thresholds and self.thresholds[0] > 1:
+            problems.append(Problem("thresholds", "the first mail would come after the amount is spent", "a first share of at most 1.0"))
         if self.period and self.forecast_thresholds:
             problems.append(Problem("forecast_thresholds", "Google forecasts months only", fix="remove it"))
         if not self.mail_billing_admins and not (info.context or {}).get("notify", True):

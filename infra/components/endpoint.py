@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from infra import gcp, names
 from infra.components.placement import Placement
-from infra.spec import Member, Spec, distinct
+from infra.spec import Member, Sentence, Spec, YesNo, distinct
 
 CALLER_ROLE = "roles/aiplatform.user"
 """The least predefined role with `aiplatform.endpoints.predict`, granted on the endpoint alone.
@@ -32,9 +32,9 @@ class EndpointSpec(Spec):
 
     callers: Annotated[list[Member], AfterValidator(distinct)]
     """Who may ask for predictions, as IAM members. Write `[]` for nobody beyond those who may in the whole project."""
-    description: Annotated[str, AfterValidator(lambda value: value.strip())] = ""
+    description: Sentence = ""
     """What it is for, in a sentence."""
-    dedicated: bool = True
+    dedicated: YesNo = True
     """Own DNS name, apart from other users' traffic. Immutable: a change makes another endpoint."""
 
 

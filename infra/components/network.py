@@ -22,7 +22,9 @@ MTU_BYTES = 8896
 """Largest frame of a VPC, which Google advises for TPUs.
 Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
 
-SUBNETWORK = re.compile(r"projects/([^/]+)/regions/([^/]+)/subnetworks/([^/]+)")
+SUBNETWORK = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/regions/([a-z0-9-]+)/subnetworks/([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)")
+PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+"""RFC 1918."""
 
 
 def _private_range(value: str) -> str:
@@ -30,8 +32,10 @@ def _private_range(value: str) -> str:
         network = ipaddress.IPv4Network(value)
     except ValueError as error:
         raise problem(f"is not an IPv4 range: {error}", allowed="for example 10.0.0.0/20") from None
-    if not network.is_private or not 8 <= network.prefixlen <= 29:
-        raise problem("is not a private range of /8 to /29", allowed="within 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16")
+    if str(network) != value:
+        raise problem("is not written as a prefix", allowed=str(network))
+    if not any(network.subnet_of(private) for private in PRIVATE) or network.prefixlen > 29:
+        raise problem("is not a private range of at most /29", allowed="within 10.0.0.0/8, 172.16.0.0/12 or 192.168.0.0/16")
     return value
 
 

@@ -12,21 +12,21 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from infra import gcp, names
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
-from infra.spec import Spec, pattern, problem
+from infra.spec import Spec, WholeNumber, pattern, problem
 
-REPOSITORY = re.compile(r"projects/([^/]+)/locations/([^/]+)/repositories/([^/]+)")
+REPOSITORY = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/locations/([a-z0-9-]+)/repositories/([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)")
 DAY_SECONDS = 24 * 60 * 60
 
 
 class BucketSpec(Spec):
     """A bucket of the stack, or one that others own."""
 
-    keep_noncurrent_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    keep_noncurrent_days: Annotated[WholeNumber, Field(ge=1, le=3650)] = 30
     """Days that an overwritten or deleted object stays as a noncurrent version."""
     existing: (
         Annotated[
             str,
-            pattern(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]", "is not a bucket name", "shop-clicks"),
+            pattern(r"(?!goog|.*google|.*\.\.|[0-9.]+$)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]", "is not a bucket name", "shop-clicks"),
         ]
         | None
     ) = None
@@ -60,9 +60,9 @@ class BucketSpec(Spec):
 class RepositorySpec(Spec):
     """The image repository of the stack, or one that others own."""
 
-    keep_versions: Annotated[int, Field(ge=1, le=1000)] = 10
+    keep_versions: Annotated[WholeNumber, Field(ge=1, le=1000)] = 10
     """Most recent versions of each image that are always kept."""
-    delete_untagged_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    delete_untagged_days: Annotated[WholeNumber, Field(ge=1, le=3650)] = 30
     """Age in days at which an untagged version that is not among those kept is deleted."""
     existing: (
         Annotated[
@@ -103,6 +103,12 @@ class StorageSpec(Spec):
     """Bucket for checkpoints and models that jobs write and endpoints read."""
     images: RepositorySpec = RepositorySpec()
     """Docker repository for workload images."""
+
+    @model_validator(mode="after")
+    def _two_buckets(self) -> StorageSpec:
+        if self.data.existing and self.data.existing == self.models.existing:
+            raise ProblemsError([Problem("models.existing", "is the data bucket too", fix="name another bucket: their grants differ")])
+        return self
 
 
 class Storage(pulumi.ComponentResource):

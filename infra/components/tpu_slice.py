@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
 from infra.catalog import tpu, zones
@@ -20,7 +20,7 @@ from infra.catalog.places import region_of
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
-from infra.spec import Spec, problem
+from infra.spec import Spec, WholeNumber, pattern, problem
 
 Way = Literal["compute-engine", "tpu-api"]
 Provisioning = Literal["on-demand", "spot", "flex-start", "reservation"]
@@ -64,6 +64,25 @@ OneMachine = Annotated[str, AfterValidator(_one_machine)]
 """Accelerator type of a slice that one machine holds."""
 
 
+RUN_MINUTES_MAX = 120 * 24 * 60
+"""Longest `maxRunDuration`: 120 days. Source: https://cloud.google.com/compute/docs/instances/limit-vm-runtime, read 2026-11."""
+UNLIMITED = "unlimited"
+RESERVATION_NAME = r"(?:projects/[a-z][a-z0-9-]{2,28}[a-z0-9]/reservations/)?[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
+
+
+Reservation = Annotated[str, pattern(RESERVATION_NAME, "is not a reservation", "nightly, or projects/host/reservations/nightly")]
+
+
+def _run_limit(value: object) -> object:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= RUN_MINUTES_MAX
+    if value != UNLIMITED and not whole:
+        raise problem("is no run limit", allowed=f"a whole number of minutes from 1 to {RUN_MINUTES_MAX}, or {UNLIMITED}")
+    return value
+
+
+RunLimit = Annotated[Annotated[int, Field(ge=1, le=RUN_MINUTES_MAX)] | Literal["unlimited"], BeforeValidator(_run_limit)]
+
+
 class TpuSliceSpec(Spec):
     """What one standing TPU machine is. Checked before anything is declared."""
 
@@ -80,13 +99,13 @@ class TpuSliceSpec(Spec):
     provisioning: Provisioning
     """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself)
     or `reservation`."""
-    max_run_minutes: Annotated[int, Field(ge=1)] | Literal["unlimited"]
+    max_run_minutes: RunLimit
     """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
     """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
-    reservation: str | None = None
+    reservation: Reservation | None = None
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
-    boot_disk_gib: Annotated[int, Field(ge=10, le=65536)] = 100
+    boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
 
     @field_validator("zone")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 from infra.spec import Spec, problem
 
 COLUMNS = ("low", "expected", "high")
+QUANTITY_MAX = 10**12
 QUANTITY_MAX = 10**12
 """A slip of the exponent is refused: amounts stay within the digits that Decimal keeps."""
 
@@ -80,14 +81,9 @@ class Range:
 
 
 def _number(value: Any) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        raise problem("is not a quantity", allowed="a number, or {low: 1, expected: 5, high: 20}")
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        raise problem("is not a quantity", allowed="a number, or {low: 1, expected: 5, high: 20}") from None
-    if not number.is_finite() or not 0 <= number <= QUANTITY_MAX:
-        raise problem(f"is not a quantity of 0 to {QUANTITY_MAX:,}", allowed="a number, or {low: 1, expected: 5, high: 20}")
+    number = Decimal(str(value)) if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else None
+    if number is None or not number.is_finite() or not 0 <= number <= QUANTITY_MAX:
+        raise problem("is not a quantity", allowed=f"a number from 0 to {QUANTITY_MAX:,}, or {{low: 1, expected: 5, high: 20}}")
     return number
 
 

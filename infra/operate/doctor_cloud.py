@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from infra.findings import Found
-from infra.operate.google import Connect, Google, NoCredentialsError, RefusedError, default_connect
+from infra.operate.google import LOGIN, Connect, Google, NoCredentialsError, default_connect
+from infra.operate.refused import each
 
 WORKERS = 6
 
@@ -27,6 +28,7 @@ class TpuNeed:
     machine_type: str
     chips: int
     runtime_version: str
+    boot_disk_gib: int = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,14 @@ Check = Callable[[Google, CloudNeeds], Iterator[Found]]
 
 
 def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Callable[[str], None] | None = None) -> list[Found]:
-    """Looks at the project, its billing, permissions, APIs, quotas, policies and zones, side by side."""
-    from infra.operate import account, capacity, policies
+    """
+    Looks at the project, its billing, permissions, APIs, quotas, policies and zones, side by side.
+
+    Args:
+        connect: Makes the transport of each check. (default: over application default credentials)
+        progress: Is told what is looked at, from the thread that looks.
+    """
+    from infra.operate import account, capacity, policies, quotas
 
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
@@ -57,27 +65,23 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         "permissions": account.permissions,
         "APIs": account.services,
         "organisation policies": policies.policies,
-        "quota": capacity.quota,
+        "quota": quotas.quota,
         "accelerator types": capacity.accelerator_types,
     }
-    who = "a transport of the caller"
+    found = [Found("credentials", "ok", "a transport of the caller")]
     if connect is None:
         try:
-            connect, who = default_connect(needs.project)
-        except NoCredentialsError:
+            connect, found = default_connect(needs.project)
+        except NoCredentialsError as error:
             return [
-                Found("credentials", "failed", "there are no application default credentials", "gcloud auth application-default login"),
+                Found("credentials", "failed", f"there are no application default credentials: {error}", LOGIN),
                 *(Found(name, "unknown", "not looked at, for want of credentials") for name in checks),
             ]
 
     def look(name: str) -> list[Found]:
         if progress:
             progress(f"{needs.project}: {name}")
-        try:
-            return list(checks[name](Google(connect, needs.project), needs))
-        except RefusedError as refused:
-            return [refused.found(name)]
+        return list(each([(name, checks[name](Google(connect, needs.project), needs))]))
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        found = list(pool.map(look, checks))
-    return [Found("credentials", "ok", who), *(one for findings in found for one in findings)]
+        return found + [one for findings in pool.map(look, checks) for one in findings]

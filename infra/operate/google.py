@@ -1,13 +1,13 @@
-"""Google's API client: packaged discovery documents, application default credentials, and refusals in words."""
+"""Google's API client: packaged discovery documents and application default credentials."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from infra.findings import Found, Level
+from infra.findings import Found
+from infra.operate.refused import RefusedError, explained
 
 TIMEOUT_SECONDS = 20
 RETRIES = 1
@@ -17,6 +17,8 @@ SCOPES = (
 )
 """The Cloud TPU API takes no read-only scope (discovery document tpu v2, read 2026-11); only reading methods are called."""
 
+LOGIN = "gcloud auth application-default login"
+
 Connect = Callable[[], Any]
 """Makes an HTTP transport for the client: one for each thread, since they are not shared safely."""
 
@@ -25,35 +27,25 @@ class NoCredentialsError(Exception):
     """There are no application default credentials on this machine."""
 
 
-@dataclass(frozen=True)
-class RefusedError(Exception):
-    """Google's API refused or did not answer."""
-
-    level: Level
-    message: str
-    fix: str
-
-    def found(self, check: str) -> Found:
-        return Found(check, self.level, self.message, self.fix)
-
-
-def default_connect(project: str) -> tuple[Connect, str]:
+def default_connect(project: str) -> tuple[Connect, list[Found]]:
     """
-    A transport maker over application default credentials, and who they are.
+    A transport maker over application default credentials that charges *project* with the quota, and what there is to say of them.
 
     Raises:
-        NoCredentialsError: There are none.
+        NoCredentialsError: There are none, or they cannot be read.
     """
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
 
     try:
-        credentials, _ = google.auth.default(scopes=SCOPES)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Your application has authenticated using end user credentials")  # said below, as a finding
+            credentials, _ = google.auth.default(scopes=SCOPES)
     except DefaultCredentialsError as error:
-        raise NoCredentialsError(str(error)) from None
+        raise NoCredentialsError(str(error).partition("\n")[0]) from None
+    found = _of_credentials(credentials, project)
     if hasattr(credentials, "with_quota_project"):
         credentials = credentials.with_quota_project(project)
-    who = getattr(credentials, "service_account_email", "") or "your own login"
 
     def connect() -> Any:
         import google_auth_httplib2
@@ -61,7 +53,21 @@ def default_connect(project: str) -> tuple[Connect, str]:
 
         return google_auth_httplib2.AuthorizedHttp(credentials, http=httplib2.Http(timeout=TIMEOUT_SECONDS))
 
-    return connect, who
+    return connect, found
+
+
+def _of_credentials(credentials: Any, project: str) -> list[Found]:
+    """Who they are, and which project they charge with the quota. Without one, the budgets API refuses a person's own login."""
+    account = getattr(credentials, "service_account_email", "")
+    who = account or getattr(credentials, "account", "") or "your own login; application default credentials do not say whose"
+    charged = getattr(credentials, "quota_project_id", None)
+    found = [Found("credentials", "ok", who)]
+    if charged:
+        found.append(Found("quota project", "ok", f"your credentials charge {charged}; this look and the stack's budgets charge {project}"))
+    elif not account:
+        said = f"your login names none: other tools are refused by the budgets API; this look and the stack's budgets charge {project}"
+        found.append(Found("quota project", "warning", said, f"gcloud auth application-default set-quota-project {project}"))
+    return found
 
 
 class Google:
@@ -79,9 +85,12 @@ class Google:
         Raises:
             RefusedError: With what to do about it.
         """
-        from google.auth.exceptions import GoogleAuthError
+        from http.client import HTTPException
+
+        from google.auth.exceptions import GoogleAuthError, TransportError
         from googleapiclient.discovery import build
         from googleapiclient.errors import HttpError
+        from httplib2 import HttpLib2Error
 
         if (api, version) not in self._services:
             self._services[api, version] = build(api, version, http=self._http, static_discovery=True, cache_discovery=False)
@@ -90,39 +99,32 @@ class Google:
         for collection in collections:
             service = getattr(service, collection)()
         try:
-            answer: dict[str, Any] = getattr(service, verb)(**arguments).execute(num_retries=RETRIES)
+            answer = getattr(service, verb)(**arguments).execute(num_retries=RETRIES)
         except HttpError as error:
-            raise self._refused(api, error) from None
+            raise explained(api, method, self._project, int(error.resp.status), str(error.reason), error.content) from None
+        except TimeoutError:
+            raise RefusedError("unknown", f"{api}.googleapis.com did not answer within {TIMEOUT_SECONDS} s", "try again") from None
+        except (OSError, HTTPException, HttpLib2Error, TransportError) as error:
+            said = f"{api}.googleapis.com could not be reached: {error or type(error).__name__}"
+            raise RefusedError("unknown", said, "look at this machine's network, name server and proxy") from None
         except GoogleAuthError as error:
-            raise RefusedError("failed", f"the credentials were not accepted: {error}", "gcloud auth application-default login") from None
-        except (TimeoutError, OSError) as error:
-            said = str(error) or type(error).__name__
-            raise RefusedError("unknown", f"{api} did not answer within {TIMEOUT_SECONDS} s: {said}", "try again") from None
+            raise RefusedError("failed", f"the credentials were not accepted: {error}", LOGIN) from None
+        if not isinstance(answer, dict):
+            said = f"{api}.googleapis.com answered with something that is not JSON: not Google, but a proxy or a sign-in page?"
+            raise RefusedError("unknown", said, "look at this machine's network and proxy")
         return answer
 
-    def _refused(self, api: str, error: Any) -> RefusedError:
-        body = _error_of(error.content)
-        message = str(body.get("message") or error.reason or "no message").strip()
-        service = f"{api}.googleapis.com"
-        details = [one for one in body.get("details", []) if isinstance(one, Mapping)]
-        if any(one.get("reason") == "SERVICE_DISABLED" for one in details) or "has not been used in project" in message:
-            named = next((one["metadata"].get("service") for one in details if isinstance(one.get("metadata"), Mapping)), None)
-            service = named or service
-            return RefusedError(
-                "failed", f"{service} is not enabled in {self._project}", f"gcloud services enable {service} --project={self._project}"
-            )
-        if "quota project" in message:
-            return RefusedError("failed", message, f"gcloud auth application-default set-quota-project {self._project}")
-        status = int(error.resp.status)
-        if status == 403:
-            return RefusedError("unknown", f"{service}: you may not look: {message}", "ask for roles/viewer, or for the permission named")
-        return RefusedError("unknown", f"{service} answered {status}: {message}", "")
+    def items(self, api: str, version: str, method: str, items: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """
+        Every item of a list, page by page. A page may be empty and still not the last.
 
-
-def _error_of(content: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(content)
-    except ValueError:
-        return {}
-    error = body.get("error") if isinstance(body, dict) else None
-    return error if isinstance(error, dict) else {}
+        Raises:
+            RefusedError: With what to do about it.
+        """
+        page: dict[str, Any] = {}
+        while True:
+            answer = self.call(api, version, method, **arguments, **page)
+            yield from answer.get(items, [])
+            if not answer.get("nextPageToken"):
+                return
+            page = {"pageToken": answer["nextPageToken"]}

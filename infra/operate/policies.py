@@ -5,102 +5,163 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from infra.findings import Found
+from infra.catalog.places import regions
+from infra.components.tpu_slice import IMAGE_PROJECT
+from infra.findings import Found, Level
 from infra.operate.doctor_cloud import CloudNeeds
-from infra.operate.google import Google, RefusedError
-
-IMAGE_PROJECT = "projects/ubuntu-os-accelerator-images"
+from infra.operate.google import Google
+from infra.operate.refused import RefusedError
 
 Rules = list[dict[str, Any]]
-Refuses = Callable[[Rules, CloudNeeds], str]
-"""Why effective rules would refuse the stack; empty where they would not."""
+Verdict = tuple[Level, str] | None
+"""How effective rules stand in a stack's way, and why; None where they do not."""
+
+RESTRICTABLE = ("aiplatform.googleapis.com", "artifactregistry.googleapis.com", "compute.googleapis.com", "storage.googleapis.com")
+"""Services of a stack that `gcp.restrictServiceUsage` is known to govern; those that all of Google Cloud depends on are never restricted.
+Source: https://cloud.google.com/resource-manager/docs/organization-policy/restricting-resources-supported-services, read 2026-11."""
+
+CONTINENTS = ("africa", "asia", "australia", "europe", "me", "northamerica", "southamerica", "us")
+"""Value groups of `gcp.resourceLocations` that go by the first part of a region's name; `northamerica` holds `us` too.
+Source: https://cloud.google.com/resource-manager/docs/organization-policy/defining-locations, read 2026-11."""
 
 
 def policies(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     """Each constraint that could stand in the way, as it takes effect in the project."""
-    fine = []
-    for constraint, refuses in CONSTRAINTS.items():
+    fine = 0
+    for constraint, verdict_of in CONSTRAINTS.items():
+        show = f"gcloud org-policies describe {constraint} --project={needs.project} --effective"
         name = f"projects/{needs.project}/policies/{constraint}"
         try:
-            answer = google.call("orgpolicy", "v2", "projects.policies.getEffectivePolicy", name=name)
+            rules = google.call("orgpolicy", "v2", "projects.policies.getEffectivePolicy", name=name).get("spec", {}).get("rules", [])
         except RefusedError as refused:
-            if refused.level == "failed":  # the API is off: it is off for every constraint
-                yield refused.found("organisation policies")
-                return
+            if refused.status not in (400, 404):  # the API, the permission or the network: it would be the same for every constraint
+                raise
             yield refused.found(constraint)
             continue
-        why = refuses(answer.get("spec", {}).get("rules", []), needs)
-        if why:
-            show = f"gcloud org-policies describe {constraint} --project={needs.project} --effective"
-            yield Found(constraint, "failed", why, f"ask an organisation policy administrator; {show}")
+        if any("condition" in rule for rule in rules):
+            yield Found(constraint, "warning", "holds by resource tags, which are not looked at", show)
+        elif verdict := verdict_of(rules, needs):
+            yield Found(constraint, *verdict, f"ask an organisation policy administrator; {show}")
         else:
-            fine.append(constraint)
+            fine += 1
     if fine:
-        yield Found("organisation policies", "ok", f"{len(fine)} of {len(CONSTRAINTS)} looked at do not stand in the way")
+        yield Found("organisation policies", "ok", f"{fine} of {len(CONSTRAINTS)} looked at do not stand in the way")
 
 
-def _enforced(why: str, needed: Callable[[CloudNeeds], bool] = lambda needs: True) -> Refuses:
-    def refuses(rules: Rules, needs: CloudNeeds) -> str:
-        return why if needed(needs) and any(rule.get("enforce") for rule in rules) else ""
+def _allows(rules: Rules, holds: Callable[[str], bool | None]) -> bool | None:
+    """
+    Whether list rules allow what *holds* recognises in one listed value; None where that cannot be known.
 
-    return refuses
-
-
-def _values(rules: Rules) -> tuple[bool, list[str], list[str]]:
-    """Whether all is denied; what is allowed; what is denied."""
-    allowed, denied = [], []
-    for rule in rules:
-        values = rule.get("values", {})
-        allowed += values.get("allowedValues", [])
-        denied += values.get("deniedValues", [])
-    return any(rule.get("denyAll") for rule in rules), allowed, denied
-
-
-def _locations(rules: Rules, needs: CloudNeeds) -> str:
-    deny_all, allowed, denied = _values(rules)
-    if deny_all:
-        return "no location is allowed"
-    places = {needs.region, f"in:{needs.region}-locations"}
-    if places & set(denied):
-        return f"{needs.region} is denied"
-    # A value group such as `in:asia-locations` holds regions that only Google lists.
-    groups = [one for one in allowed if one.startswith("in:") and one not in places]
-    if allowed and not places & set(allowed):
-        return "" if any(_may_hold(group, needs.region) for group in groups) else f"only {', '.join(allowed)} are allowed"
-    return ""
+    Source: discovery document orgpolicy v2, `PolicyRule.values`: `is:` before a value changes nothing.
+    """
+    values = [rule.get("values", {}) for rule in rules]
+    allowed = [holds(one.removeprefix("is:")) for value in values for one in value.get("allowedValues", [])]
+    denied = [holds(one.removeprefix("is:")) for value in values for one in value.get("deniedValues", [])]
+    if any(rule.get("denyAll") for rule in rules) or True in denied:
+        return False
+    if allowed and True not in allowed:
+        return None if None in allowed else False
+    return None if None in denied else True
 
 
-def _may_hold(group: str, region: str) -> bool:
-    continent = region.partition("-")[0]
-    return group in (f"in:{continent}-locations", f"in:{region.rpartition('-')[0]}-locations")
+def _listed(rules: Rules) -> str:
+    """What list rules say, for people."""
+    values = [rule.get("values", {}) for rule in rules]
+    said = {
+        "allowed": [one for value in values for one in value.get("allowedValues", [])],
+        "denied": [one for value in values for one in value.get("deniedValues", [])],
+    }
+    return "; ".join(f"{what}: {', '.join(listed)}" for what, listed in said.items() if listed) or "all is denied"
 
 
-def _images(rules: Rules, needs: CloudNeeds) -> str:
-    deny_all, allowed, denied = _values(rules)
-    if not any(one.way == "compute-engine" for one in needs.tpus):
-        return ""
-    if deny_all or IMAGE_PROJECT in denied or (allowed and IMAGE_PROJECT not in allowed):
-        return f"images of {IMAGE_PROJECT} are not trusted: TPU machines boot from them"
-    return ""
+def _service_accounts(rules: Rules, needs: CloudNeeds) -> Verdict:
+    if needs.tpus and any(rule.get("enforce") for rule in rules):
+        return "failed", "service accounts cannot be made: every machine has one of its own"
+    return None
 
 
-def _services(rules: Rules, needs: CloudNeeds) -> str:
-    deny_all, allowed, denied = _values(rules)
-    refused = [one for one in needs.services if deny_all or one in denied or (allowed and one not in allowed)]
-    return f"these APIs are restricted: {', '.join(refused)}" if refused else ""
+def _secure_boot(rules: Rules, needs: CloudNeeds) -> Verdict:
+    if _machines(needs) and any(rule.get("enforce") for rule in rules):
+        return "failed", "Secure Boot is demanded, and TPU machines start without it: the TPU driver of Google's image is not signed"
+    return None
+
+
+def _locations(rules: Rules, needs: CloudNeeds) -> Verdict:
+    continent = needs.region.partition("-")[0]
+    holding = {needs.region, continent, "northamerica" if continent == "us" else continent}
+
+    def holds(value: str) -> bool | None:
+        group = value.removeprefix("in:").removesuffix("-locations")
+        if value == needs.region or (value.startswith("in:") and group in holding):
+            return True
+        # A zone is a part of the region only. What other groups hold, such as `in:eu-locations`, only Google knows.
+        part = value.startswith(f"{needs.region}-")
+        return None if part or (value.startswith("in:") and group not in (*regions(), *CONTINENTS)) else False
+
+    allowed = _allows(rules, holds)
+    if allowed is None:
+        return "unknown", f"whether {needs.region} is allowed is not known ({_listed(rules)})"
+    return None if allowed else ("failed", f"{needs.region} is refused ({_listed(rules)})")
+
+
+def _images(rules: Rules, needs: CloudNeeds) -> Verdict:
+    if not _machines(needs):
+        return None
+    project = f"projects/{IMAGE_PROJECT}"
+    allowed = _allows(rules, lambda value: value.removeprefix("under:") == project or (None if value.startswith("under:") else False))
+    if allowed is None:
+        return "unknown", f"whether images of {project} are trusted is not known ({_listed(rules)})"
+    return None if allowed else ("failed", f"images of {project} are not trusted, and TPU machines boot from them ({_listed(rules)})")
+
+
+def _services(rules: Rules, needs: CloudNeeds) -> Verdict:
+    wanted = [service for service in needs.services if service in RESTRICTABLE]
+    refused = [service for service in wanted if _allows(rules, service.__eq__) is False]
+    return ("failed", f"these APIs are restricted: {', '.join(refused)}") if refused else None
+
+
+def _own_keys(rules: Rules, needs: CloudNeeds) -> Verdict:
+    denied = {one.removeprefix("is:") for rule in rules for one in rule.get("values", {}).get("deniedValues", [])}
+    refused = [service for service in needs.services if service in denied]
+    return ("failed", f"encryption keys of your own are demanded of {', '.join(refused)}: this version declares none") if refused else None
+
+
+def _flow_logs(rules: Rules, needs: CloudNeeds) -> Verdict:
+    demanded = [one for rule in rules for one in rule.get("values", {}).get("allowedValues", [])]
+    if not needs.tpus or not demanded:
+        return None
+    return "warning", f"subnets must have flow logs ({', '.join(demanded)}), and the stack's own has none: set `network.existing`"
+
+
+def _nat(rules: Rules, needs: CloudNeeds) -> Verdict:
+    if not needs.tpus or _allows(rules, lambda value: value == f"under:projects/{needs.project}" or None):
+        return None
+    return "warning", f"Cloud NAT may be refused to the stack's own subnet ({_listed(rules)}): if so, set `network.existing`"
+
+
+def _members(rules: Rules, needs: CloudNeeds) -> Verdict:
+    limited = any(rule.get("denyAll") or rule.get("values") for rule in rules)
+    if "aiplatform.googleapis.com" not in needs.services or not limited:
+        return None
+    return "warning", f"an endpoint's callers from elsewhere are refused ({_listed(rules)})"
 
 
 def _machines(needs: CloudNeeds) -> bool:
-    return bool(needs.tpus)
+    return any(need.way == "compute-engine" for need in needs.tpus)
 
 
-CONSTRAINTS: dict[str, Refuses] = {
+CONSTRAINTS: dict[str, Callable[[Rules, CloudNeeds], Verdict]] = {
     "gcp.resourceLocations": _locations,
     "gcp.restrictServiceUsage": _services,
+    "gcp.restrictNonCmekServices": _own_keys,
     "compute.trustedImageProjects": _images,
-    "iam.disableServiceAccountCreation": _enforced("service accounts cannot be made: every machine has one of its own", _machines),
-    "compute.requireVpcFlowLogs": _enforced("subnets must have flow logs, which this version does not declare", _machines),
+    "compute.requireShieldedVm": _secure_boot,
+    "compute.requireVpcFlowLogs": _flow_logs,
+    "compute.restrictCloudNATUsage": _nat,
+    "iam.disableServiceAccountCreation": _service_accounts,
+    "iam.managed.disableServiceAccountCreation": _service_accounts,
+    "iam.allowedPolicyMemberDomains": _members,
 }
 """Constraints that could refuse a stack. Those that a stack keeps anyway (no external address, OS Login, uniform bucket access,
-public access prevention) are not asked. Source: https://cloud.google.com/resource-manager/docs/organization-policy/org-policy-constraints,
-read 2026-11."""
+public access prevention, no peering) are not asked. Source:
+https://cloud.google.com/resource-manager/docs/organization-policy/org-policy-constraints, read 2026-11."""

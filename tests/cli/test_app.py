@@ -80,6 +80,14 @@ def test_machines_get_json_where_a_command_is_refused(accelform: Accelform) -> N
 
 def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     """`accelform explain | head -1` ends quietly."""
-    command = f"{sys.executable} -c 'from infra.cli.app import main; main()' explain | head -1"
-    done = subprocess.run(["bash", "-c", command], cwd=Path(__file__).parents[2], check=True, capture_output=True, text=True)
-    assert done.stderr == ""
+    command = f"set -o pipefail; {sys.executable} -c 'from infra.cli.app import main; main()' explain | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["doctor", "us-east5"], ["explain", "rules", "us-east5"], ["check", "stacks"], ["check", "a" * 5000], ["up", "--json"]]
+)
+def test_fails_on_arguments_that_would_do_nothing(arguments: list[str], accelform: Accelform) -> None:
+    """What would be ignored, and what no file system takes, is refused in a sentence."""
+    assert accelform(*arguments).code in (2, 7)

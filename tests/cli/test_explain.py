@@ -12,7 +12,7 @@ from infra.errors import ExitCode
 Accelform = Callable[..., Any]
 
 
-@pytest.mark.parametrize("topic", ["tpu_slices.zone", "tpu_slices.<name>.zone", "accelform:tpu_slices.zone"])
+@pytest.mark.parametrize("topic", ["tpu_slices.zone", "tpu_slices.<name>.zone", "accelform:tpu_slices.zone", "tpu_slices.eval.zone"])
 def test_explains_a_key_however_it_is_written(topic: str, accelform: Accelform) -> None:
     """With the user's name, without it, and with the prefix."""
     (key,) = accelform("explain", topic, "--json").data

@@ -51,6 +51,10 @@ def test_writes_a_file_that_passes(more: list[str], accelform: Accelform, tmp_pa
         ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited"],
         ["--run=endpoint", "--callers=allUsers"],
         ["--stack=Prod_1"],
+        ["--zone=us-east5-a"],
+        ["--callers=user:a@shop.example"],
+        [*SLICE, "--run=v6e-1"],
+        ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=0060"],
         ["--stack=../up"],
         ["--run=v6e-1: {}\n    x", *SLICE[1:]],
         ["--notify=ml@shop.example"],
@@ -98,3 +102,14 @@ def test_asks_in_words_what_was_not_said(accelform: Accelform, tmp_path: Path, m
     assert ran.code == 0, ran.err
     assert len(asked) == 6
     assert "max_run_minutes: 60" in (tmp_path / "Pulumi.us-east5.yaml").read_text(encoding="utf-8")
+
+
+def test_keeps_what_only_the_engine_could_write(accelform: Accelform, tmp_path: Path) -> None:
+    """A file with the stack's salt is not overwritten, even by force; a folder in its place is a sentence."""
+    path = tmp_path / "Pulumi.us-east5.yaml"
+    path.write_text("encryptionsalt: v1:x\nconfig: {}\n", encoding="utf-8")
+    ran = accelform(*LEAST, "--run=nothing", "--force", "--stacks", str(tmp_path))
+    assert (ran.code, "encryptionsalt" in ran.err) == (2, True)
+    assert path.read_text(encoding="utf-8").startswith("encryptionsalt")
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert accelform(*LEAST, "--run=nothing", "--stacks", str(tmp_path / "file")).code == 2

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from infra.cost.usage import Range, Usage
 
 
-@pytest.mark.parametrize("value", [0, 3, 2.5, "7"])
+@pytest.mark.parametrize("value", [0, 3, 2.5])
 def test_a_number_is_a_range_of_itself(value: Any) -> None:
     """One number holds in all three columns."""
     usage = Usage.model_validate({"data_gib": value})
@@ -22,6 +22,8 @@ def test_a_number_is_a_range_of_itself(value: Any) -> None:
     [
         -1,
         "much",
+        "7",
+        "1e3",
         True,
         None,
         {"low": 1},

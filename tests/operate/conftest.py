@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ import httplib2
 import pytest
 
 from infra.findings import Found
+from infra.operate import policies
 from infra.operate.doctor_cloud import CloudNeeds, TpuNeed, inspect
 
 PROJECT = "tw-shop-ml"
@@ -24,6 +26,7 @@ class Cloud:
     def __init__(self, answers: dict[str, Any]) -> None:
         self.answers = answers
         self.asked: list[tuple[str, str]] = []
+        self.queries: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def __call__(self) -> Cloud:
@@ -35,12 +38,15 @@ class Cloud:
         key = f"{host}{url.path}"
         with self._lock:
             self.asked.append((method, key))
+            self.queries[key] = url.query
         answer = self.answers.get(key)
         if isinstance(answer, BaseException):
             raise answer
         if callable(answer):
             answer = answer(json.loads(body) if body else None)
         status = 200
+        if isinstance(answer, bytes):
+            return httplib2.Response({"status": 200, "content-type": "text/html"}), answer
         if answer is None:
             status, answer = 404, error(404, "NOT_FOUND", f"no answer to {key}")
         elif "error" in answer:
@@ -48,18 +54,32 @@ class Cloud:
         return httplib2.Response({"status": status, "content-type": "application/json"}), json.dumps(answer).encode()
 
 
-def error(code: int, status: str, message: str, reason: str = "", service: str = "") -> dict[str, Any]:
+def error(code: int, status: str, message: str, reason: str = "", **metadata: str) -> dict[str, Any]:
     """Google's error body."""
-    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "metadata": {"service": service}}] if reason else []
+    details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "metadata": metadata}] if reason else []
     return {"error": {"code": code, "status": status, "message": message, "details": details}}
 
 
 def bucket(limit: int, **dimensions: str) -> dict[str, Any]:
-    return {"effectiveLimit": str(limit), "dimensions": dimensions}
+    """What holds in one place; a zero is left out, as Google's APIs leave it out."""
+    return {"dimensions": dimensions, **({"effectiveLimit": str(limit)} if limit else {})}
 
 
-def metric(name: str, *buckets: dict[str, Any]) -> dict[str, Any]:
-    return {"metric": name, "consumerQuotaLimits": [{"metric": name, "quotaBuckets": list(buckets)}]}
+def metric(name: str, *buckets: dict[str, Any], per: str = "region") -> dict[str, Any]:
+    """A quota metric with one limit, per `region` or per `zone`."""
+    return {"metric": name, "consumerQuotaLimits": [{"metric": name, "unit": f"1/{{project}}/{{{per}}}", "quotaBuckets": list(buckets)}]}
+
+
+@pytest.fixture
+def cloud() -> SimpleNamespace:
+    """What tests make answers of."""
+    return SimpleNamespace(transport=Cloud, error=error, bucket=bucket, metric=metric, project=PROJECT, account=ACCOUNT)
+
+
+@pytest.fixture(autouse=True)
+def no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google's client waits before it tries again."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -75,13 +95,6 @@ def answers(needs: CloudNeeds) -> dict[str, Any]:
     """A project where all is well."""
     echo: Callable[[Any], Any] = lambda body: {"permissions": body["permissions"]}  # noqa: E731
     policy: dict[str, Any] = {"spec": {"rules": [{"allowAll": True}]}}
-    constraints = (
-        "gcp.resourceLocations",
-        "gcp.restrictServiceUsage",
-        "compute.trustedImageProjects",
-        "iam.disableServiceAccountCreation",
-        "compute.requireVpcFlowLogs",
-    )
     return {
         f"cloudresourcemanager/v3/projects/{PROJECT}": {"name": "projects/123456789012", "state": "ACTIVE"},
         f"cloudresourcemanager/v3/projects/{PROJECT}:testIamPermissions": echo,
@@ -109,7 +122,7 @@ def answers(needs: CloudNeeds) -> dict[str, Any]:
         f"/compute/v1/projects/{PROJECT}/zones/us-east5-a/machineTypes": {
             "items": [{"name": "ct6e-standard-1t"}, {"name": "ct6e-standard-4t"}]
         },
-    } | {f"orgpolicy/v2/projects/{PROJECT}/policies/{one}:getEffectivePolicy": policy for one in constraints}
+    } | {f"orgpolicy/v2/projects/{PROJECT}/policies/{one}:getEffectivePolicy": policy for one in policies.CONSTRAINTS}
 
 
 @pytest.fixture

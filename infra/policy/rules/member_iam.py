@@ -12,7 +12,7 @@ GRANT = re.compile(r"gcp:.*:(\w*(?:IAM|Iam)\w*)")
 MEMBER = re.compile(r"\w*(?:IAM|Iam)Member")
 NO_GRANTS = ("IAMCustomRole",)
 ACCESS_CONTROL = re.compile(r"gcp:storage/.*:\w*(?:AccessControl|ACL)|gcp:bigquery/.*:DatasetAccess")
-PUBLIC = ("allUsers", "allAuthenticatedUsers")
+PUBLIC = ("allUsers", "allAuthenticatedUsers", "principalSet://goog/public:all")
 PRIMITIVE = ("roles/owner", "roles/editor", "roles/viewer")
 
 

@@ -1,0 +1,135 @@
+"""Which quota a TPU machine counts against, and whether it is enough. Each API has metrics of its own, and says nothing of the other's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from infra.findings import Found
+from infra.operate.doctor_cloud import CloudNeeds, TpuNeed
+from infra.operate.google import Google
+from infra.operate.refused import RefusedError
+
+NOT_CAPACITY = "quota is not capacity: the zone may be sold out all the same"
+
+SERVICE = {"compute-engine": "compute.googleapis.com", "tpu-api": "tpu.googleapis.com"}
+
+STANDARD = {
+    ("compute-engine", "v5e"): "compute.googleapis.com/tpu_lite_podslice_v5",
+    ("compute-engine", "v5p"): "compute.googleapis.com/tpu_v5p",
+    ("compute-engine", "v6e"): "compute.googleapis.com/tpus_per_tpu_family",
+    ("tpu-api", "v5e"): "tpu.googleapis.com/tpu-v5s-litepod",
+    ("tpu-api", "v6e"): "tpu.googleapis.com/tpu-v6e",
+}
+PREEMPTIBLE = {
+    ("compute-engine", "v5e"): "compute.googleapis.com/preemptible_tpu_lite_podslice_v5",
+    ("compute-engine", "v5p"): "compute.googleapis.com/preemptible_tpu_v5p",
+    ("compute-engine", "v6e"): "compute.googleapis.com/preemptible_tpu_v6e",
+    ("tpu-api", "v5e"): "tpu.googleapis.com/tpu-v5s-litepod-preemptible",
+    ("tpu-api", "v6e"): "tpu.googleapis.com/tpu-v6e-preemptible",
+}
+"""
+Quota metric in chips, by API and generation. What is not here is unknown, not absent: of v4 users name two metrics, and the Cloud TPU
+API counts v4 and v5p in chips or in TensorCores (https://cloud.google.com/tpu/docs/quota).
+
+Sources: Google's guide to its TPU Builders Program and its diagnostic program (v5p and v6e on Compute Engine, v5e on the Cloud TPU API);
+`Quota.metric` in discovery document compute v1 (v5e on Compute Engine); quota lists that users printed in 2026 (the Cloud TPU API).
+The Cloud TPU API counts v5e for serving against a metric of its own, `tpu-v5s-litepod-serving`.
+"""
+
+POOLS: Mapping[str, tuple[Mapping[tuple[str, str], str], ...]] = {
+    "on-demand": (STANDARD,),
+    "spot": (PREEMPTIBLE,),
+    "flex-start": (PREEMPTIBLE, STANDARD),
+}
+"""
+The pools that a way of provisioning counts against: one that is large enough will do. Flex-start takes standard quota where preemptible
+quota is lacking, spot does not. A reservation is absent: no source says what it counts against.
+Source: https://docs.cloud.google.com/compute/docs/instances/provisioning-models, as users quoted it in August 2026.
+"""
+
+FAMILY = {"v6e": "CT6E"}
+"""The value of the dimension `tpu_family` by generation, as users saw it in August 2026."""
+
+
+def tpu_quotas(google: Google, needs: CloudNeeds, used: Mapping[str, float]) -> Iterator[Found]:
+    """*used*: chips in use by Compute Engine's regional metric, such as `TPU_LITE_PODSLICE_V5`, where it tells."""
+    by_service: dict[str, dict[str, dict[str, Any]]] = {}
+    for need in needs.tpus:
+        check = f"quota of {need.accelerator_type}"
+        service = SERVICE[need.way]
+        try:
+            if service not in by_service:
+                by_service[service] = _metrics(google, needs.project, service)
+        except RefusedError as refused:
+            yield refused.found(check)
+            continue
+        yield _tpu_quota(check, need, needs, by_service[service], used)
+
+
+def _metrics(google: Google, project: str, service: str) -> dict[str, dict[str, Any]]:
+    """Quota metrics of a service whose name speaks of TPUs. `FULL` shows every place, not only those whose limit was changed."""
+    parent = f"projects/{project}/services/{service}"
+    every = google.items(
+        "serviceusage", "v1beta1", "services.consumerQuotaMetrics.list", "metrics", parent=parent, view="FULL", pageSize=500
+    )
+    return {one["metric"]: one for one in every if "tpu" in one["metric"].rpartition("/")[2].lower()}
+
+
+def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[str, dict[str, Any]], used: Mapping[str, float]) -> Found:
+    where = f"https://console.cloud.google.com/iam-admin/quotas?project={needs.project}"
+    there = {metric: limits for metric, one in sorted(metrics.items()) if (limits := _limits(one, need))}
+    known = [metric for metric in _pools(need) if metric in there]
+    if not known:
+        expected = " or ".join(_pools(need))
+        why = f"{expected} is not told" if expected else f"which metric {need.provisioning} {need.generation} counts against is not known"
+        every = "; ".join(f"{metric}: {_said(limits)}" for metric, limits in there.items())
+        return Found(check, "unknown", f"{why}; TPU metrics in {need.zone}: {every or 'none'}", where)
+    alike = [one for one in needs.tpus if _pools(one)[:1] == _pools(need)[:1]]
+    wanted = {
+        "zone": sum(one.chips for one in alike if one.zone == need.zone),
+        "region": sum(one.chips for one in alike),
+        "project": sum(one.chips for one in alike),
+    }
+    verdicts = [[limit == -1 or limit >= wanted[scope] for scope, limit in there[metric]] for metric in known]
+    lines = [f"{metric} in {need.zone}: {_said(there[metric])}{_used(metric, used)}" for metric in known]
+    said = f"{' or '.join(lines)}; chips wanted {wanted['region']}; {NOT_CAPACITY}"
+    ask = f"ask for {wanted['region']} of {known[0]} in {needs.region}: {where}"
+    if any(all(verdict) for verdict in verdicts):
+        return Found(check, "ok", said)
+    if any(any(verdict) for verdict in verdicts):
+        return Found(check, "warning", f"{said}. The limits disagree, and no source says which one holds", ask)
+    return Found(check, "failed", said, ask)
+
+
+def _pools(need: TpuNeed) -> list[str]:
+    """The metrics that a machine counts against, the first one first."""
+    return [pool[need.way, need.generation] for pool in POOLS.get(need.provisioning, ()) if (need.way, need.generation) in pool]
+
+
+def _limits(metric: Mapping[str, Any], need: TpuNeed) -> list[tuple[str, int]]:
+    """
+    Scope and effective value of each limit of a metric where the machine stands; -1 is unlimited.
+
+    The most specific bucket holds, and comes last; one without a value is 0, as every zero of these APIs is left out.
+    Source: discovery document serviceusage v1beta1, `ConsumerQuotaLimit.quotaBuckets`.
+    """
+    here = {"zone": need.zone, "region": need.zone.rpartition("-")[0], "tpu_family": FAMILY.get(need.generation)}
+    found = []
+    for limit in metric.get("consumerQuotaLimits", []):
+        unit = limit.get("unit", "")
+        scope = "zone" if "{zone}" in unit else "region" if "{region}" in unit else "project"
+        holding = [one for one in limit.get("quotaBuckets", []) if here.items() >= one.get("dimensions", {}).items()]
+        if holding:
+            narrowest = max(reversed(holding), key=lambda one: len(one.get("dimensions", {})))
+            found.append((scope, int(narrowest.get("effectiveLimit", 0))))
+    return found
+
+
+def _said(limits: list[tuple[str, int]]) -> str:
+    return ", ".join(f"limit {'none' if limit == -1 else limit} per {scope}" for scope, limit in limits)
+
+
+def _used(metric: str, used: Mapping[str, float]) -> str:
+    name = metric.rpartition("/")[2].upper()
+    return f", used {used[name]:g} in the region" if name in used else ""

@@ -1,0 +1,61 @@
+"""Regional and project-wide quota, by metric, against what the stack wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+from infra.findings import Found
+from infra.operate.doctor_cloud import CloudNeeds, inspect
+
+Look = Callable[..., dict[str, Found]]
+
+
+def line(metric: str, limit: float, usage: float = 0) -> dict[str, Any]:
+    return {"metric": metric, "limit": limit, "usage": usage}
+
+
+def test_fails_on_quota_of_nothing_in_either_scope(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:
+    """Regional and project-wide limits are held apart, each with its metric, limit, usage and what is wanted."""
+    answers[f"/compute/v1/projects/{cloud.project}"]["quotas"] = [line("NETWORKS", 0)]
+    answers[f"/compute/v1/projects/{cloud.project}/regions/us-east5"]["quotas"] = [line("INSTANCES", 0)]
+    found = look(answers)
+    assert (found["quota, project"].level, found["quota, project"].message) == ("failed", "NETWORKS: limit 0, used 0, wanted 1")
+    assert (found["quota, us-east5"].level, found["quota, us-east5"].message) == ("failed", "INSTANCES: limit 0, used 0, wanted 1")
+    assert found["quota, us-east5"].fix.startswith("ask for more INSTANCES: https://console.cloud.google.com/iam-admin/quotas")
+
+
+def test_a_limit_that_the_stack_itself_may_fill_is_no_failure(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:
+    """What is used may be what this stack made before: that is a warning."""
+    answers[f"/compute/v1/projects/{cloud.project}"]["quotas"] = [line("NETWORKS", 1, 1)]
+    found = look(answers)["quota, project"]
+    assert found.level == "warning"
+    assert found.message == "NETWORKS: limit 1, used 1, wanted 1: enough only if what is used is this stack's own"
+
+
+def test_boot_disks_count_by_their_type_and_size(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace) -> None:
+    """v6e boots from Hyperdisk, v5e from a balanced disk: each has a quota of its own."""
+    answers[f"/compute/v1/projects/{cloud.project}/regions/us-east5"]["quotas"] = [line("HDB_TOTAL_GB", 500), line("SSD_TOTAL_GB", 50)]
+    large = replace(needs.tpus[0], boot_disk_gib=600)
+    assert look(answers)["quota, us-east5"].level == "ok"
+    assert look(answers, replace(needs, tpus=(large,)))["quota, us-east5"].message == "HDB_TOTAL_GB: limit 500, used 0, wanted 600"
+    v5e = replace(needs.tpus[0], generation="v5e", accelerator_type="v5litepod-4")
+    assert look(answers, replace(needs, tpus=(v5e,)))["quota, us-east5"].message == "SSD_TOTAL_GB: limit 50, used 0, wanted 100"
+
+
+def test_warns_of_a_project_shut_to_accelerators(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:
+    """GPUS_ALL_REGIONS of 0 may shut a project to TPUs too, by one guide of Google's."""
+    answers[f"/compute/v1/projects/{cloud.project}"]["quotas"].append(line("GPUS_ALL_REGIONS", 0))
+    found = look(answers)["quota, project"]
+    assert found.level == "warning"
+    assert found.message.startswith("GPUS_ALL_REGIONS is 0")
+
+
+def test_a_stack_without_machines_asks_for_no_quota(answers: dict[str, Any], needs: CloudNeeds, cloud: SimpleNamespace) -> None:
+    """Buckets and endpoints want no Compute Engine."""
+    transport = cloud.transport(answers)
+    found = {one.check: one for one in inspect(replace(needs, tpus=()), connect=transport)}
+    assert found["quota"].level == found["accelerator types"].level == "ok"
+    assert not [path for _, path in transport.asked if path.startswith("/compute")]
