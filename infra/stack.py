@@ -31,8 +31,8 @@ from infra.yaml_file import YamlFile, read
 SCHEMA = 1
 """Version of the stack file's shape. A file of another version is refused, with what to do."""
 
-ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey", "environment")
-"""What the engine itself keeps at the top of a stack file.
+ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey")
+"""What the engine itself keeps at the top of a stack file. Not `environment`: it brings configuration in that no check could see.
 Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
 
 

@@ -180,6 +180,7 @@ def test_fails_on_a_key_beside_config(base: dict[str, Any], stack_file: Write) -
     """Only the engine's own keys stand at the top."""
     path = stack_file(base, region="us-east5")
     assert "is not a key of a stack file" in refusal(path)
+    assert "is not a key of a stack file" in refusal(stack_file(base, environment=["shared"]))
     StackSpec.load(stack_file(base, secretsprovider="gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/k"))
 
 
