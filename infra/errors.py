@@ -55,7 +55,12 @@ class Problem:
         where = file if self.line is None else f"{file}:{self.line}"
         first = f"{where}: {self.path}: {self.message}" if self.path else f"{where}: {self.message}"
         rest = [f"  allowed: {self.allowed}"] if self.allowed else []
-        return [first, *rest, *([f"  fix: {self.fix}"] if self.fix else [])]
+        return [_printable(line) for line in (first, *rest, *([f"  fix: {self.fix}"] if self.fix else []))]
+
+
+def _printable(line: str) -> str:
+    """A line without what would steer a terminal: keys of a file reach it as they are."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in line)
 
 
 class AccelformError(Exception):

@@ -215,9 +215,9 @@ def _parsed(key: str, text: str) -> Any:
     if text.startswith(("{", "[")):
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
-    return int(text) if key == f"{NAMESPACE}schema" and text.isdecimal() else text
+    return int(text) if key == f"{NAMESPACE}schema" and re.fullmatch(r"[0-9]{1,9}", text) else text
 
 
 def _foreign_key(key: str, line: int | None) -> Problem:

@@ -13,6 +13,8 @@ from typing import Any
 
 from infra.errors import Problem, SpecError
 
+VALUES_MAX = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
@@ -62,7 +64,10 @@ def read(path: Path, name: str | None = None) -> YamlFile:
     if not isinstance(loaded, dict):
         raise SpecError(name, [Problem("", "is not a mapping of keys", fix="start it with `config:`")])
     reading = _Reading()
-    data = reading.plain(loaded, ())
+    try:
+        data = reading.plain(loaded, ())
+    except RecursionError:
+        raise SpecError(name, [Problem("", f"holds more than {VALUES_MAX:,} values, or is nested too deeply")]) from None
     if reading.problems:
         raise SpecError(name, reading.problems)
     return YamlFile(name, data, reading.lines)
@@ -74,10 +79,14 @@ class _Reading:
     def __init__(self) -> None:
         self.lines: dict[tuple[str | int, ...], int] = {}
         self.problems: list[Problem] = []
+        self.values = 0
 
     def plain(self, value: Any, path: tuple[str | int, ...]) -> Any:
         from ruamel.yaml.scalarint import ScalarInt
 
+        self.values += 1
+        if self.values > VALUES_MAX:
+            raise RecursionError  # aliases of aliases: a few lines can stand for more than a machine holds
         tag = getattr(getattr(value, "tag", None), "value", None) or ""
         if tag and not tag.endswith(("2002:map", "2002:seq", "2002:str")):
             self._refuse(path, f"has the tag {tag}", "remove the tag")

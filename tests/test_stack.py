@@ -523,3 +523,27 @@ def test_fails_on_a_project_whose_buckets_could_not_be(base: dict[str, Any], sta
     """Cloud Storage refuses names that speak of Google, and every bucket carries the project's id."""
     base["gcp:project"] = "my-google-shop"
     assert "without goog" in refused(stack_file(base))["gcp:project"]
+
+
+def test_fails_on_aliases_of_aliases(tmp_path: Path) -> None:
+    """A few lines that stand for more than a machine holds are refused at once."""
+    lines = ["x0: &x0 [a, b, c, d, e, f, g, h, i]"] + [f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 9)}]" for n in range(1, 9)]
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert "holds more than" in refusal(path)
+
+
+def test_no_message_steers_a_terminal(tmp_path: Path) -> None:
+    """A key with control characters is shown as text."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text('config:\n  "accelform:\\e[31mX": 1\n', encoding="utf-8")
+    assert "\x1b" not in refusal(path)
+    assert "\\x1b[31mX" in refusal(path)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000, "true", "01x"])
+def test_fails_on_what_the_engine_might_hand_over(text: str, base: dict[str, Any]) -> None:
+    """Absurd configuration is refused in a sentence there too."""
+    config = {key: json.dumps(value) if isinstance(value, dict) else str(value) for key, value in base.items()}
+    with pytest.raises(SpecError):
+        StackSpec.from_engine(config | {"accelform:schema": text}, "the engine")

@@ -87,6 +87,7 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
                 machine_type=one.shape.machine_type,
                 chips=one.shape.chips,
                 runtime_version=one.shape.runtime_version,
+                boot_disk_gib=one.boot_disk_gib,
             )
             for name, one in spec.tpu_slices.items()
         )

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from infra.components.budget import BudgetSpec
 
 CENT = Decimal("0.01")
+MONTHS_MAX = 600
 FOURTH_PLACE = Decimal("0.0001")
 COLUMNS = ("low", "expected", "high")
 
@@ -126,8 +127,7 @@ def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> lis
             if not estimate.complete:
                 lines.append(f"{title}, {budget.period.start} to {budget.period.end}: not compared: the estimate is incomplete")
                 continue
-            months = "for ever" if not expected else f"for {(amount / expected).quantize(Decimal('0.1'), ROUND_HALF_UP):f} months"
-            lines.append(f"{title}, {budget.period.start} to {budget.period.end}: lasts {months} at what is expected")
+            lines.append(f"{title}, {budget.period.start} to {budget.period.end}: lasts {_months(amount, expected)} at what is expected")
             continue
         shares = f"{least}{_share(expected, amount)} expected, {least}{_share(high, amount)} at most"
         over = " OVER" if expected > amount else " may be over" if high > amount else ""
@@ -135,6 +135,13 @@ def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> lis
         if budget.scope == "stack":
             lines.append(f"  it counts what carries the label accelform-stack, and does not see {NOT_IN_A_LABEL_BUDGET}")
     return lines
+
+
+def _months(amount: Decimal, expected: Decimal) -> str:
+    """How long an amount lasts; what is more than a working life is not counted."""
+    if not expected or amount / expected > MONTHS_MAX:
+        return f"for more than {MONTHS_MAX} months"
+    return f"for {(amount / expected).quantize(Decimal('0.1'), ROUND_HALF_UP):f} months"
 
 
 def _share(part: Decimal, whole: Decimal) -> str:
