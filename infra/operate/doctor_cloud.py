@@ -12,6 +12,7 @@ from infra.operate.google import LOGIN, Connect, Google, NoCredentialsError, def
 from infra.operate.refused import each
 
 WORKERS = 6
+REPORT = "please report it, with what the API answered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,11 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
     def look(name: str) -> list[Found]:
         if progress:
             progress(f"{needs.project}: {name}")
-        return list(each([(name, checks[name](Google(connect, needs.project), needs))]))
+        try:
+            return list(each([(name, checks[name](Google(connect, needs.project), needs))]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            # An answer in another shape than the reference's is a finding of its check, and spoils no other.
+            return [Found(name, "unknown", f"an answer of Google's was not understood: {type(error).__name__}: {error}", REPORT)]
 
     with ThreadPoolExecutor(WORKERS) as pool:
         return found + [one for findings in pool.map(look, checks) for one in findings]

@@ -34,8 +34,16 @@ API counts v4 and v5p in chips or in TensorCores (https://cloud.google.com/tpu/d
 
 Sources: Google's guide to its TPU Builders Program and its diagnostic program (v5p and v6e on Compute Engine, v5e on the Cloud TPU API);
 `Quota.metric` in discovery document compute v1 (v5e on Compute Engine); quota lists that users printed in 2026 (the Cloud TPU API).
-The Cloud TPU API counts v5e for serving against a metric of its own, `tpu-v5s-litepod-serving`.
 """
+
+SERVING = {
+    "on-demand": "tpu.googleapis.com/tpu-v5s-litepod-serving",
+    "spot": "tpu.googleapis.com/tpu-v5s-litepod-serving-preemptible",
+    "reservation": "tpu.googleapis.com/tpu-v5s-litepod-serving-reserved",
+}
+SERVING_CHIPS = 8
+"""The Cloud TPU API counts nodes of v5e up to so many chips (v5litepod-1, -4 and -8) against metrics of their own, as those for serving.
+Source: https://cloud.google.com/tpu/docs/quota, read 2026-11."""
 
 POOLS: Mapping[str, tuple[Mapping[tuple[str, str], str], ...]] = {
     "on-demand": (STANDARD,),
@@ -91,7 +99,8 @@ def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[st
         "region": sum(one.chips for one in alike),
         "project": sum(one.chips for one in alike),
     }
-    verdicts = [[limit == -1 or limit >= wanted[scope] for scope, limit in there[metric]] for metric in known]
+    # A limit that is unlimited speaks for nothing: v6e's by zone is, wherever the region has none.
+    verdicts = [[limit >= wanted[scope] for scope, limit in there[metric] if limit != -1] for metric in known]
     lines = [f"{metric} in {need.zone}: {_said(there[metric])}{_used(metric, used)}" for metric in known]
     said = f"{' or '.join(lines)}; chips wanted {wanted['region']}; {NOT_CAPACITY}"
     ask = f"ask for {wanted['region']} of {known[0]} in {needs.region}: {where}"
@@ -104,6 +113,8 @@ def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[st
 
 def _pools(need: TpuNeed) -> list[str]:
     """The metrics that a machine counts against, the first one first."""
+    if need.way == "tpu-api" and need.generation == "v5e" and need.chips <= SERVING_CHIPS:
+        return [SERVING[need.provisioning]]
     return [pool[need.way, need.generation] for pool in POOLS.get(need.provisioning, ()) if (need.way, need.generation) in pool]
 
 
@@ -127,7 +138,7 @@ def _limits(metric: Mapping[str, Any], need: TpuNeed) -> list[tuple[str, int]]:
 
 
 def _said(limits: list[tuple[str, int]]) -> str:
-    return ", ".join(f"limit {'none' if limit == -1 else limit} per {scope}" for scope, limit in limits)
+    return ", ".join(f"limit {'unlimited' if limit == -1 else limit} per {scope}" for scope, limit in limits)
 
 
 def _used(metric: str, used: Mapping[str, float]) -> str:

@@ -138,3 +138,12 @@ def test_importing_it_loads_no_client() -> None:
         "print([name for name in sys.modules if name.startswith(('googleapiclient', 'google.auth', 'pulumi', 'pydantic'))])"
     )
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_an_answer_in_another_shape_is_a_finding(answers: dict[str, Any], look: Look) -> None:
+    """What is not understood spoils its own check alone, and never ends in a traceback."""
+    key = next(name for name in answers if name.endswith("/zones/us-east5-a/machineTypes"))
+    answers[key] = {"items": [{"nonsense": True}]}
+    found = look(answers)
+    assert any(one.level == "unknown" and "was not understood" in one.message for one in found.values())
+    assert found["project"].level == "ok"

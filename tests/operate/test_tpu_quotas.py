@@ -89,7 +89,7 @@ def test_fails_where_machines_together_want_more(quota: Quota, cloud: SimpleName
 
 def test_unlimited_is_enough(quota: Quota, cloud: SimpleNamespace) -> None:
     """-1 is no limit, not less than nothing."""
-    assert "limit none per region" in quota(cloud.metric(SPOT, cloud.bucket(-1))).message
+    assert "limit unlimited per region" in quota(cloud.metric(SPOT, cloud.bucket(-1))).message
     assert quota(cloud.metric(SPOT, cloud.bucket(-1))).level == "ok"
 
 
@@ -100,6 +100,23 @@ def test_warns_where_zone_and_region_disagree(quota: Quota, cloud: SimpleNamespa
     found = quota(metric)
     assert found.level == "warning"
     assert "limit 1536 per region, limit 0 per zone" in found.message
+
+
+def test_fails_where_the_region_has_none_beside_an_unlimited_zone(quota: Quota, cloud: SimpleNamespace) -> None:
+    """v6e's limit by zone is -1 where that by region is the one that counts: it is no second opinion."""
+    metric = cloud.metric(SPOT, cloud.bucket(0, region="us-east5"))
+    metric["consumerQuotaLimits"] += cloud.metric(SPOT, cloud.bucket(-1), per="zone")["consumerQuotaLimits"]
+    assert quota(metric).level == "failed"
+
+
+def test_small_nodes_of_v5e_count_as_serving(quota: Quota, cloud: SimpleNamespace) -> None:
+    """Plenty of quota for training is of no use to a v5litepod-4 of the Cloud TPU API."""
+    training = cloud.metric("tpu.googleapis.com/tpu-v5s-litepod", cloud.bucket(512), per="zone")
+    serving = cloud.metric("tpu.googleapis.com/tpu-v5s-litepod-serving", cloud.bucket(0), per="zone")
+    node = {"way": "tpu-api", "generation": "v5e", "provisioning": "on-demand", "chips": 4}
+    found = quota(training, serving, service="tpu.googleapis.com", **node)
+    assert found.level == "failed"
+    assert found.message.startswith("tpu.googleapis.com/tpu-v5s-litepod-serving in us-east5-a: limit 0 per zone")
 
 
 def test_the_cloud_tpu_api_has_metrics_of_its_own(quota: Quota, cloud: SimpleNamespace) -> None:
