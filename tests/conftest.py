@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parent.parent
+
+# A busy machine is no fault of the code: speed has tests of its own, by CPU time.
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
 
 BASE: dict[str, Any] = {
     "gcp:project": "tw-shop-ml",

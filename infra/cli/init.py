@@ -110,7 +110,10 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
 
         options = list(choices)
         while True:
-            answer = read(Prompt.ask(question, choices=options or None, show_choices=len(options) <= 6))
+            try:
+                answer = read(Prompt.ask(question, choices=options or None, show_choices=len(options) <= 6))
+            except EOFError:
+                raise SpecError("accelform init", [Problem(f"--{option}", "was not answered")]) from None
             if not (complaint := _complaint(kind, answer)):
                 return answer
             sys.stderr.write(f"{complaint}\n")
