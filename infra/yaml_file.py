@@ -15,6 +15,8 @@ from infra.errors import Problem, SpecError
 
 VALUES_MAX = 100_000
 
+KeyPath = tuple[str | int, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class YamlFile:
@@ -22,14 +24,15 @@ class YamlFile:
 
     name: str
     data: dict[str, Any]
-    lines: Mapping[tuple[str | int, ...], int]
+    lines: Mapping[KeyPath, int]
 
-    def line_of(self, path: tuple[str | int, ...]) -> int | None:
+    def line_of(self, path: KeyPath) -> int | None:
         """Line of the key, or of the nearest key above it that the file has."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return None
+        return _line_of(self.lines, path)
+
+
+def _line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    return next((lines[path[:length]] for length in range(len(path), 0, -1) if path[:length] in lines), None)
 
 
 def read(path: Path, name: str | None = None) -> YamlFile:
@@ -77,13 +80,14 @@ class _Reading:
     """ruamel's annotated values as plain ones. Notes the line of each key on the way, and what the engine would read as something else."""
 
     def __init__(self) -> None:
-        self.lines: dict[tuple[str | int, ...], int] = {}
+        from ruamel.yaml.scalarint import ScalarInt
+
+        self.odd_number = ScalarInt
+        self.lines: dict[KeyPath, int] = {}
         self.problems: list[Problem] = []
         self.values = 0
 
-    def plain(self, value: Any, path: tuple[str | int, ...]) -> Any:
-        from ruamel.yaml.scalarint import ScalarInt
-
+    def plain(self, value: Any, path: KeyPath) -> Any:
         self.values += 1
         if self.values > VALUES_MAX:
             raise RecursionError  # aliases of aliases: a few lines can stand for more than a machine holds
@@ -96,7 +100,7 @@ class _Reading:
             for index in range(len(value)):
                 self._note((*path, index), value, index)
             return [self.plain(inner, (*path, index)) for index, inner in enumerate(value)]
-        elif isinstance(value, ScalarInt):
+        elif isinstance(value, self.odd_number):
             self._refuse(path, "is not written in plain digits", "write it without leading zeros, underscores or a base")
         elif tag:
             return str(value.value)
@@ -109,20 +113,19 @@ class _Reading:
             self._refuse(path, f"is a {type(value).__name__}", "write text, a number, a list or a mapping")
         return None
 
-    def _is_key(self, key: Any, holder: Any, path: tuple[str | int, ...]) -> bool:
+    def _is_key(self, key: Any, holder: Any, path: KeyPath) -> bool:
         if isinstance(key, str):
             self._note((*path, key), holder, key)
             return True
         self._refuse(path, f"has a key that is not text: {key}", "put it in quotes")
         return False
 
-    def _note(self, path: tuple[str | int, ...], holder: Any, key: Any) -> None:
+    def _note(self, path: KeyPath, holder: Any, key: Any) -> None:
         """A key that a merge (`<<`) brought in has no line of its own."""
         positions = getattr(getattr(holder, "lc", None), "data", None) or {}
         if key in positions:
             self.lines[path] = positions[key][0] + 1
 
-    def _refuse(self, path: tuple[str | int, ...], message: str, fix: str) -> None:
-        line = next((self.lines[path[:length]] for length in range(len(path), 0, -1) if path[:length] in self.lines), None)
+    def _refuse(self, path: KeyPath, message: str, fix: str) -> None:
         shown = ".".join(str(step).removeprefix("accelform:") for step in path if step != "config")
-        self.problems.append(Problem(shown, message, fix=fix, line=line))
+        self.problems.append(Problem(shown, message, fix=fix, line=_line_of(self.lines, path)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator
 from typing import Annotated
 
 import pulumi
@@ -69,12 +68,8 @@ class NetworkSpec(Spec):
 
     @model_validator(mode="after")
     def _one_form(self) -> NetworkSpec:
-        def found() -> Iterator[Problem]:
-            if self.existing and "cidr" in self.model_fields_set:
-                yield Problem("cidr", "an existing subnet has its range already", fix="remove `cidr` or `existing`")
-
-        if problems := list(found()):
-            raise ProblemsError(problems)
+        if self.existing and "cidr" in self.model_fields_set:
+            raise ProblemsError([Problem("cidr", "an existing subnet has its range already", fix="remove `cidr` or `existing`")])
         return self
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Literal
@@ -323,17 +323,8 @@ def _tpu(resource: Declared, shape: tpu.TpuShape, zone: str, provisioning: str) 
     except PriceUnknown:
         return _unknown(resource.name, what, "Spot prices change monthly, and the on-demand price that bounds them is not known")
     said = "Spot prices change monthly; high: the on-demand price"
-    return LineItem(
-        resource=line.resource,
-        what=line.what,
-        status="bounded",
-        quantity=line.quantity,
-        unit=line.unit,
-        unit_usd=(price.usd, price.usd, max(price.usd, ceiling.usd)),
-        price=price,
-        ceiling=ceiling,
-        note="; ".join(filter(None, [note, said])),
-    )
+    bounds = (price.usd, price.usd, max(price.usd, ceiling.usd))
+    return replace(line, status="bounded", unit_usd=bounds, ceiling=ceiling, note="; ".join(filter(None, [note, said])))
 
 
 def _boot_disk(resource: Declared, zone: str) -> LineItem:
