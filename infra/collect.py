@@ -7,9 +7,7 @@ Everything computed is unknown, as in a first preview.
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import struct_pb2
@@ -101,17 +99,6 @@ def _value(value: struct_pb2.Value) -> Any:
     return value.bool_value if kind == "bool_value" else None
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """None of asyncio's own talk about what a refusal leaves waiting."""
-    logger, before = logging.getLogger("asyncio"), logging.getLogger("asyncio").level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-
-
 def collect(program: Callable[[], None], stack: str) -> list[Declared]:
     """
     What *program* declares, sorted by URN: registrations run side by side, and their order means nothing.
@@ -129,17 +116,18 @@ def collect(program: Callable[[], None], stack: str) -> list[Declared]:
         await run_pulumi_func(program)
         return sorted(monitor.declared, key=lambda resource: resource.urn)
 
-    with _quiet():
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        try:
-            return loop.run_until_complete(run())
-        finally:
-            # A program that refuses leaves registrations that wait for ever: they go with their loop, silently.
-            left = asyncio.all_tasks(loop)
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-            settings.reset_options()
-            asyncio.set_event_loop(None)
-            loop.close()
+    loop = asyncio.new_event_loop()
+    # What a refusal leaves waiting is the refusal's own echo: asyncio would print each as a fault, even after the loop is closed.
+    loop.set_exception_handler(lambda _loop, _context: None)
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(run())
+    finally:
+        # A program that refuses leaves registrations that wait for ever: they go with their loop, silently.
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        settings.reset_options()
+        asyncio.set_event_loop(None)
+        loop.close()
