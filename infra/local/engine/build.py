@@ -1,14 +1,14 @@
 """
-Builds the Pulumi CLI from its Go module into the user's cache folder, once: about seven minutes on two cores.
+Brings the Pulumi engine onto this machine, once: the official one where the network has it, else built from its Go module (about seven
+minutes on two cores). Both go into the user's cache folder.
 
     python -m infra.local.engine.build
 
-It ends with 0 where an engine is there or was built, and with 5 where it cannot be, with the ways out.
+It ends with 0 where an engine is there or was brought, and with 5 where it cannot be, with the ways out.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import subprocess
@@ -18,10 +18,13 @@ import time
 from pathlib import Path
 
 from infra.errors import ExitCode, MachineError
-from infra.local.engine import find
+from infra.local.engine import fetch, find
+from infra.local.engine.atomic import made_beside, put
 
 GO_MIN = (1, 25)
 """Go older than this cannot fetch the version that `go.mod` asks for by itself."""
+
+MODULE_FILES = ("go.mod", "go.sum", "tools.go")
 
 LAUNCHER = """#!/bin/sh
 # The engine starts this as its host for Python programs; the environment that holds the SDK is named by who starts the engine.
@@ -32,20 +35,26 @@ exec "$python" -u -m infra.local.engine.language_host "$@"
 
 def ensure() -> find.Engine:
     """
-    The engine, built if it must be.
+    The engine: the one that is here, else the official one fetched, else built.
 
     Raises:
-        MachineError: There is none, and it cannot be built here.
+        MachineError: There is none, and it can be neither fetched nor built here.
     """
     engine = find.find()
     if engine is not None:
         return engine
+    try:
+        return fetch.fetch()
+    except fetch.NotFetchedError as error:
+        not_fetched = str(error)
     go = shutil.which("go")
     if go is None:
         raise MachineError(
             "the Pulumi engine is not on this machine, and without Go it cannot be built\n"
+            f"  fetching the official one: {not_fetched}\n"
             "  fix: install the Pulumi CLI (https://www.pulumi.com/docs/iac/download-install/), or Go (https://go.dev/dl/)"
         )
+    sys.stderr.write(f"the official Pulumi engine cannot be fetched: {not_fetched}\n")
     _build(go)
     built = find.built()
     if built is None:
@@ -57,13 +66,8 @@ def _build(go: str) -> None:
     """Builds beside the final folder and renames: killed at any moment, the next run starts anew and finds nothing half made."""
     source = Path(__file__).parent
     final = find.cache()
-    final.parent.mkdir(parents=True, exist_ok=True)
-    for left in final.parent.glob("building-*"):
-        if not _alive(left.name.rpartition("-")[2]):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix="building-", suffix=f"-{os.getpid()}", dir=final.parent))
-    try:
-        for name in ("go.mod", "go.sum", "tools.go"):
+    with made_beside(final, "building") as folder:
+        for name in MODULE_FILES:
             shutil.copy(source / name, folder / name)
         version = f"-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{find.VERSION}"
         command = [
@@ -80,25 +84,9 @@ def _build(go: str) -> None:
         launcher = folder / "pulumi-language-python"
         launcher.write_text(LAUNCHER, encoding="utf-8")
         launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        for name in ("go.mod", "go.sum", "tools.go"):
+        for name in MODULE_FILES:
             (folder / name).unlink()
-        try:
-            folder.rename(final)
-        except OSError:
-            if find.built() is None:  # else somebody else was faster
-                raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
+        put(folder, final)
 
 
 def _run(command: list[str], folder: Path) -> None:
@@ -142,7 +130,7 @@ def main() -> int:
     except MachineError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.ENVIRONMENT
-    sys.stdout.write(f"engine: {engine.path} v{engine.version} ({'built here' if engine.built_here else 'official'})\n")
+    sys.stdout.write(f"engine: {engine.path} v{engine.version} ({engine.origin})\n")
     return ExitCode.OK
 
 

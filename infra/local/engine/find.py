@@ -1,4 +1,4 @@
-"""Which engine this machine has: the official one on PATH before the one that was built here."""
+"""Which engine this machine has: the official one on PATH, else the official one that was fetched, else the one that was built here."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 VERSION = "3.274.1"
-"""Version that is built. The same as in `go.mod` beside this file; a test holds it."""
+"""Version that is fetched or built. The same as in `go.mod` beside this file; a test holds it."""
 OLDEST = (3, 200, 0)
 """Oldest official engine that is used: it reads `stackConfigDir` and bucket backends of today."""
 SECONDS = 20
@@ -22,8 +23,12 @@ class Engine:
 
     path: Path
     version: str
-    built_here: bool
-    """Whether it was built from Go: then our language host stands beside it."""
+    origin: Literal["on PATH", "fetched", "built here"]
+
+    @property
+    def built_here(self) -> bool:
+        """Whether it was built from Go: then our language host stands beside it."""
+        return self.origin == "built here"
 
 
 def cache() -> Path:
@@ -32,9 +37,14 @@ def cache() -> Path:
     return Path(base) / "accelform" / f"pulumi-v{VERSION}"
 
 
+def fetched_folder() -> Path:
+    """Folder of the official engine that was fetched."""
+    return cache().with_name(f"pulumi-official-v{VERSION}")
+
+
 def find() -> Engine | None:
     """The engine to use; None where there is none yet."""
-    return official() or built()
+    return official() or fetched() or built()
 
 
 def official() -> Engine | None:
@@ -43,13 +53,19 @@ def official() -> Engine | None:
     version = version_of(Path(path)) if path else None
     if path is None or version is None or as_numbers(version) < OLDEST:
         return None
-    return Engine(Path(path), version, built_here=False)
+    return Engine(Path(path), version, "on PATH")
+
+
+def fetched() -> Engine | None:
+    """The official one that was fetched."""
+    path = fetched_folder() / "pulumi"
+    return Engine(path, VERSION, "fetched") if path.is_file() else None
 
 
 def built() -> Engine | None:
     """The one that was built here."""
     path = cache() / "pulumi"
-    return Engine(path, VERSION, built_here=True) if path.is_file() else None
+    return Engine(path, VERSION, "built here") if path.is_file() else None
 
 
 def version_of(path: Path) -> str | None:

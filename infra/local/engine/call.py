@@ -1,0 +1,53 @@
+"""Calls the Pulumi CLI, with nobody to answer its questions."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from infra.errors import MachineError
+from infra.local.engine import find
+
+SECONDS = 1800.0
+"""A refresh of a large stack takes minutes; what takes longer hangs."""
+
+
+def call(
+    arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, seconds: float = SECONDS
+) -> subprocess.CompletedProcess[str]:
+    """`pulumi ARGUMENTS` in a project's folder. Its exit code is the caller's to judge."""
+    return subprocess.run(
+        [str(engine.path), *arguments, "--non-interactive", "--color", "never"],
+        cwd=folder,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
+    )
+
+
+def export(stack: str, *, engine: find.Engine, env: Mapping[str, str], folder: Path) -> dict[str, Any] | None:
+    """
+    The state of a stack; None where there is no such stack.
+
+    Raises:
+        MachineError: The engine cannot read it.
+    """
+    done = call(["stack", "export", "--stack", stack], engine=engine, env=env, folder=folder)
+    if done.returncode == 0:
+        state: dict[str, Any] = json.loads(done.stdout)
+        return state
+    if f"no stack named '{stack}' found" in done.stderr:
+        return None
+    raise failed(f"stack {stack}: its state cannot be read", done)
+
+
+def failed(what: str, done: subprocess.CompletedProcess[str]) -> MachineError:
+    """An error with what the engine said last."""
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
+    return MachineError("\n  ".join([what, *said]))

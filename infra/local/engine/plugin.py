@@ -1,0 +1,124 @@
+"""The plugin of the gcp provider: the official one where it is or can be fetched, else the stand-in of this project; which one is said."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from infra.local.engine import call, fetch, find
+from infra.local.engine.atomic import made_beside, put
+
+STAND_IN = Path(__file__).parents[1] / "gcp" / "plugin"
+PROGRAM = "pulumi-resource-gcp"
+"""What the official plugin's folder holds."""
+REACH_SECONDS = 3.0
+INSTALL_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """The plugin that the engine will start."""
+
+    kind: Literal["official", "stand-in"]
+    why: str
+
+
+def folder_name() -> str:
+    """As the engine names it: the version of the SDK chooses the plugin."""
+    return f"resource-gcp-v{metadata.version('pulumi-gcp')}"
+
+
+def user_home() -> Path:
+    """PULUMI_HOME of the user's own runs."""
+    return Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+
+
+def installed(home: Path) -> Plugin | None:
+    """The plugin that a PULUMI_HOME holds."""
+    folder = home / "plugins" / folder_name()
+    if (folder / PROGRAM).is_file() and not folder.with_name(f"{folder.name}.partial").exists():
+        return Plugin("official", f"{folder}")
+    return Plugin("stand-in", f"{folder}") if (folder / "PulumiPlugin.yaml").is_file() else None
+
+
+def gcp_plugin(home: Path, engine: find.Engine, *, site: str = fetch.SITE, stand_in: Path = STAND_IN) -> Plugin:
+    """
+    Puts the gcp plugin into a PULUMI_HOME of ours, once, and says which one it is and why.
+
+    A stand-in that is there stays, and is kept as this version has it: the plugin of a stack does not change because a network came.
+    """
+    here = installed(home)
+    if here is not None and here.kind == "official":
+        return here
+    final = home / "plugins" / folder_name()
+    theirs = installed(user_home())
+    if theirs is not None and theirs.kind == "official":
+        _replace(user_home() / "plugins" / folder_name(), final)
+        return Plugin("official", f"found in {user_home()}")
+    if here is not None:
+        if _content(final) != _content(stand_in):
+            _replace(stand_in, final)
+        return Plugin("stand-in", f"it is here already; for the official one, remove {final}")
+    try:
+        _install(home, engine, site)
+    except fetch.NotFetchedError as error:
+        _replace(stand_in, final)
+        return Plugin("stand-in", f"the official one cannot be fetched: {error}")
+    return Plugin("official", f"fetched from {site}")
+
+
+def _install(home: Path, engine: find.Engine, site: str) -> None:
+    """By the engine's own command, where the network answers."""
+    if fetch.offline():
+        raise fetch.NotFetchedError(f"{fetch.OFFLINE} is set")
+    fetch.reach(f"{site}/", REACH_SECONDS, method="HEAD")
+    env: Mapping[str, str] = os.environ | {"PULUMI_HOME": str(home), "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        done = call.call(
+            ["plugin", "install", "resource", "gcp", metadata.version("pulumi-gcp")],
+            engine=engine,
+            env=env,
+            folder=home,
+            seconds=INSTALL_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise fetch.NotFetchedError(f"pulumi plugin install did not end within {INSTALL_SECONDS:g} s") from None
+    there = installed(home)
+    if done.returncode or there is None or there.kind != "official":
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it is not there afterwards"]
+        raise fetch.NotFetchedError(f"pulumi plugin install: {said[0]}")
+
+
+def _replace(source: Path, final: Path) -> None:
+    """Puts a copy into place: beside it first, so that it is there whole or not at all. Large files are linked where the disk allows."""
+    with made_beside(final, "placing") as folder:
+        new, old = folder / "new", folder / "old"
+        shutil.copytree(source, new, copy_function=_link, ignore=shutil.ignore_patterns("__pycache__"))
+        if final.exists():
+            final.rename(old)
+        put(new, final)
+
+
+def _link(source: str, target: str) -> None:
+    """The official plugin has some 200 MB: linked, it costs nothing. What is in this project is copied: it may be edited."""
+    if Path(source).name == PROGRAM:
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copy2(source, target)
+    else:
+        shutil.copy2(source, target)
+
+
+def _content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }

@@ -1,0 +1,174 @@
+"""From inputs to what Google is sent, and from Google's answer to outputs: both by the row and the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from infra.local.gcp import schema
+from infra.local.gcp.resource_type import BY_TYPE, Field, Names, ResourceType
+from infra.local.gcp.values import DEFAULTS, is_empty
+
+ZEROS: dict[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0, "array": [], "map": None, "object": None}
+
+
+def body(row: ResourceType, inputs: dict[str, Any], names: Names, only: Collection[str]) -> dict[str, Any]:
+    """The request body of *inputs*, with the properties *only*."""
+    known = {name: value for name, value in schema.of(row.token).inputs.items() if name in only}
+    return _objects(row, known, inputs, names, "", top=True)
+
+
+def in_body(row: ResourceType) -> list[str]:
+    """The inputs that Google is sent."""
+    return [name for name in schema.of(row.token).inputs if name not in (*row.url_only, *row.virtual, "project", "deletionPolicy")]
+
+
+def _objects(
+    row: ResourceType, known: schema.Properties, values: dict[str, Any], names: Names, dotted: str, *, top: bool = False
+) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    special = row.by_path
+    for name, declared in known.items():
+        path = f"{dotted}.{name}" if dotted else name
+        field = special.get(path, Field(path))
+        value = values.get(name)
+        if not is_empty(value) or (field.always and name in values and value is not None and field.zero is BY_TYPE):
+            sent = _encoded(row, declared, value, names, path, field)
+            if not top and not field.always and is_empty(sent):
+                continue
+        elif field.always:
+            sent = ZEROS[schema.kind(declared)] if field.zero is BY_TYPE else field.zero
+        else:
+            continue
+        _put(made, field.rest or name, sent)
+    return made
+
+
+def _encoded(row: ResourceType, declared: dict[str, Any], value: Any, names: Names, dotted: str, field: Field) -> Any:
+    kind = schema.kind(declared)
+    if kind == "object":
+        value = _objects(row, schema.properties(declared), value, names, dotted)
+    elif kind == "array" and schema.properties(declared.get("items", {})):
+        inside = schema.properties(declared["items"])
+        value = [_objects(row, inside, part, names, dotted) for part in value]
+    return field.codec.encode(value, names)
+
+
+def _put(into: dict[str, Any], dotted: str, value: Any) -> None:
+    *parents, name = dotted.split(".")
+    for parent in parents:
+        into = into.setdefault(parent, {})
+    into[name] = value
+
+
+def dig(found: Any, dotted: str) -> Any:
+    """What stands at a dotted path of an answer; None where nothing does."""
+    for step in dotted.split("."):
+        found = found.get(step) if isinstance(found, dict) else None
+    return found
+
+
+def outputs(row: ResourceType, answer: dict[str, Any], names: Names, written: dict[str, Any]) -> dict[str, Any]:
+    """
+    The outputs that Google's *answer* says.
+
+    Args:
+        row: The type.
+        answer: The resource as Google has it.
+        names: What its URL says.
+        written: What the program wrote, or the state had: it stands where Google does not answer.
+    """
+    kinds = schema.of(row.token)
+    special = row.by_path
+    made: dict[str, Any] = {}
+    for name in kinds.outputs:
+        field = special.get(name, Field(name))
+        if name == "deletionPolicy":
+            made[name] = written.get(name, "DELETE")
+        elif name in row.virtual:
+            made[name] = written.get(name, row.virtual[name])
+        elif name in names and name not in special:
+            made[name] = names[name]
+        else:
+            found = dig(answer, field.rest or name)
+            made[name] = _decoded(row, kinds.inputs.get(name), found, name, field, written.get(name))
+    if kinds.labelled:
+        made |= labels(answer.get("labels") or {}, written)
+    return made
+
+
+def labels(found: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+    """The three outputs of labels: those of the program, those with the provider's own, those that Google has."""
+    own = {key: value for key, value in found.items() if key in (written.get("labels") or {})}
+    known = {key: value for key, value in found.items() if key in (written.get("pulumiLabels") or own)}
+    return {"labels": own or None, "pulumiLabels": known, "effectiveLabels": found}
+
+
+def _decoded(row: ResourceType, declared: dict[str, Any] | None, found: Any, dotted: str, field: Field, written: Any) -> Any:
+    if found is None:
+        if field.unread:
+            return written
+        return ZEROS[schema.kind(declared)] if declared else None
+    if declared is None:
+        return field.codec.decode(found)
+    value = field.codec.decode(found)
+    kind = schema.kind(declared)
+    if kind == "object" and isinstance(value, dict):
+        return _inside(row, schema.properties(declared), value, dotted, written)
+    if kind == "array" and isinstance(value, list) and (inside := schema.properties(declared.get("items", {}))):
+        before = written if isinstance(written, list) else []
+        return [
+            _inside(row, inside, part, dotted, before[index] if index < len(before) else None)
+            for index, part in enumerate(value)
+            if isinstance(part, dict)
+        ]
+    if kind in ("integer", "number") and isinstance(value, str):
+        return float(value) if "." in value else int(value)
+    return str(value) if kind == "string" and isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _inside(row: ResourceType, known: schema.Properties, found: dict[str, Any], dotted: str, written: Any) -> dict[str, Any]:
+    special = row.by_path
+    before = written if isinstance(written, dict) else {}
+    made = {}
+    for name, declared in known.items():
+        path = f"{dotted}.{name}"
+        field = special.get(path, Field(path))
+        made[name] = _decoded(row, declared, dig(found, field.rest or name), path, field, before.get(name))
+    return made
+
+
+def refreshed(inputs: dict[str, Any], state: dict[str, Any], sets: Collection[str] = (), dotted: str = "") -> dict[str, Any]:
+    """The inputs that a refresh found: as written where Google says the same in other words, else what Google says."""
+    made = {}
+    for key, value in inputs.items():
+        path = f"{dotted}.{key}" if dotted else key
+        if key == DEFAULTS or key not in state:
+            made[key] = value
+        else:
+            made[key] = _refreshed(value, state[key], sets, path)
+    return made
+
+
+def _refreshed(value: Any, found: Any, sets: Collection[str], dotted: str) -> Any:
+    if isinstance(value, dict) and isinstance(found, dict):
+        if DEFAULTS in value:
+            return refreshed(value, found, sets, dotted)
+        return found
+    if isinstance(value, list) and isinstance(found, list):
+        if dotted in sets and sorted(map(str, value)) == sorted(map(str, found)):
+            return value
+        if len(value) == len(found):
+            return [_refreshed(part, other, sets, dotted) for part, other in zip(value, found, strict=True)]
+        return found
+    return value if same(value, found) else found
+
+
+def same(value: Any, found: Any) -> bool:
+    """Whether Google says the same, in other words: a full link, another case, a number as a string, nothing for an empty value."""
+    if value == found or (is_empty(value) and is_empty(found)):
+        return True
+    if isinstance(value, str) and isinstance(found, str):
+        short, long = sorted((value.lower(), found.lower()), key=len)
+        return short == long or (bool(short) and long.endswith(f"/{short}"))
+    return str(value) == str(found)

@@ -1,0 +1,119 @@
+"""Values as the engine sends them, and as Python has them: unknowns are `UNKNOWN`, secrets are remembered by their path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from google.protobuf import struct_pb2
+
+SIGNATURE = "4dabf18193072939515e22adb298388d"
+SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the protocol's word for a secret, not one
+UNKNOWN_STRING = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""Source: `pulumi.runtime.rpc`: the protocol's own markers."""
+
+DEFAULTS = "__defaults"
+"""Key under which Check says which values of an object it added."""
+
+Path = tuple[str | int, ...]
+
+
+class Unknown:
+    """A value that is known only after an update."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = Unknown()
+
+
+class Decoded:
+    """What came: plain values, and the paths of those that were secret."""
+
+    def __init__(self, struct: struct_pb2.Struct) -> None:
+        self.secrets: set[Path] = set()
+        self.values: dict[str, Any] = {key: self._value(value, (key,)) for key, value in sorted(struct.fields.items())}
+
+    def _value(self, value: struct_pb2.Value, path: Path) -> Any:
+        kind = value.WhichOneof("kind")
+        if kind == "struct_value":
+            fields = value.struct_value.fields
+            if SIGNATURE in fields and fields[SIGNATURE].string_value == SECRET:
+                self.secrets.add(path)
+                return self._value(fields["value"], path)
+            return {key: self._value(part, (*path, key)) for key, part in sorted(fields.items())}
+        if kind == "list_value":
+            return [self._value(part, (*path, index)) for index, part in enumerate(value.list_value.values)]
+        if kind == "number_value":
+            return int(value.number_value) if value.number_value.is_integer() else value.number_value
+        if kind == "string_value":
+            return UNKNOWN if value.string_value == UNKNOWN_STRING else value.string_value
+        return value.bool_value if kind == "bool_value" else None
+
+
+def encode(values: dict[str, Any], secrets: Iterable[Path] = ()) -> struct_pb2.Struct:
+    """The engine's form of *values*; what is at a path of *secrets* is marked so."""
+    struct = struct_pb2.Struct()
+    marked = set(secrets)
+    for key, value in values.items():
+        struct.fields[key].CopyFrom(_encoded(value, (key,), marked))
+    return struct
+
+
+def _encoded(value: Any, path: Path, secrets: set[Path]) -> struct_pb2.Value:
+    made = _plain(value, path, secrets)
+    if path not in secrets:
+        return made
+    fields = {SIGNATURE: struct_pb2.Value(string_value=SECRET), "value": made}
+    return struct_pb2.Value(struct_value=struct_pb2.Struct(fields=fields))
+
+
+def _plain(value: Any, path: Path, secrets: set[Path]) -> struct_pb2.Value:
+    if isinstance(value, Unknown):
+        return struct_pb2.Value(string_value=UNKNOWN_STRING)
+    if isinstance(value, dict):
+        fields = {key: _encoded(part, (*path, key), secrets) for key, part in value.items()}
+        return struct_pb2.Value(struct_value=struct_pb2.Struct(fields=fields))
+    if isinstance(value, list | tuple):
+        parts = [_encoded(part, (*path, index), secrets) for index, part in enumerate(value)]
+        return struct_pb2.Value(list_value=struct_pb2.ListValue(values=parts))
+    if isinstance(value, bool):
+        return struct_pb2.Value(bool_value=value)
+    if isinstance(value, int | float):
+        return struct_pb2.Value(number_value=value)
+    if value is None:
+        return struct_pb2.Value(null_value=struct_pb2.NULL_VALUE)
+    return struct_pb2.Value(string_value=str(value))
+
+
+def without_defaults(value: Any) -> Any:
+    """*value* without Check's notes."""
+    if isinstance(value, dict):
+        return {key: without_defaults(part) for key, part in value.items() if key != DEFAULTS}
+    return [without_defaults(part) for part in value] if isinstance(value, list) else value
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether something in *value* is known only after an update."""
+    if isinstance(value, dict):
+        return any(has_unknown(part) for part in value.values())
+    return any(has_unknown(part) for part in value) if isinstance(value, list) else isinstance(value, Unknown)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether Google's provider takes *value* for not being there: null, zero, false, nothing in it."""
+    return not isinstance(value, Unknown) and (value is None or value is False or value in ("", 0, [], {}))
+
+
+def written(path: Path) -> str:
+    """A path as the engine writes it: `bootDisk.initializeParams.size`, `allows[0].ports`, `labels["a.b"]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.replace("_", "a").replace("-", "a").isalnum():
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text

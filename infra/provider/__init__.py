@@ -1,0 +1,1 @@
+"""Pulumi providers in Python, on the engine's raw protocol."""

@@ -1,0 +1,225 @@
+"""The local Google Cloud without its server: a request goes in, an answer comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from infra.sandbox import verbs
+from infra.sandbox.clock import Clock
+from infra.sandbox.discovery import Routes, document
+from infra.sandbox.faults import Faults
+from infra.sandbox.projects import Projects
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.schema import checked, read_only
+from infra.sandbox.service import Body, Call, Service
+from infra.sandbox.services import SERVICES
+from infra.sandbox.store import Store
+
+REGION = re.compile(r"^[a-z]+-[a-z]+\d+-(?=aiplatform\.)")
+VERSION = re.compile(r"(?:^|/)(v\d[a-z0-9]*|beta|alpha)(?=/)")
+CALLS_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    http: str
+    host: str
+    path: str
+    """Raw and undecoded, after the host."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    body: Any
+    """JSON, bytes, or None for no body."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Cloud:
+    """Everything that stands in one sandbox."""
+
+    def __init__(self, store: Store | None = None, clock: Clock | None = None, services: tuple[Service, ...] = SERVICES) -> None:
+        self.store = store or Store()
+        self.clock = clock or Clock()
+        self.faults = Faults()
+        self.projects = Projects(self)
+        self.services = {service.host: service for service in services}
+        self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
+        self._routes: dict[str, Routes] = {}
+
+    def handle(self, request: Request) -> Answer:
+        """
+        Answers one request, in one transaction.
+
+        Raises:
+            LostError: A fault cuts the connection.
+        """
+        service = self.services.get(REGION.sub("", request.host.split(":")[0]))
+        if service is None:
+            known = ", ".join(sorted(self.services))
+            return Answer(404, Refused(404, f"The sandbox has no service {request.host}. It has: {known}").body("status"))
+        entry = {"method": request.http, "host": service.host, "path": request.path, "query": dict(request.query), "status": 0}
+        self.calls.append(entry)
+        try:
+            self.faults.before(request.http, f"{service.host}/{request.path.lstrip('/')}")
+            answer = self._in_transaction(service, request)
+        except Refused as refused:
+            answer = Answer(refused.code, refused.body(service.errors))
+        entry["status"] = answer.status
+        self.faults.after()
+        return answer
+
+    def _in_transaction(self, service: Service, request: Request) -> Answer:
+        self.store.begin()
+        try:
+            self.settle(self.clock.now())
+            answer = self._answer(service, request)
+        except BaseException:
+            self.store.rollback()
+            raise
+        self.store.commit()
+        return answer
+
+    def _answer(self, service: Service, request: Request) -> Answer:
+        match = self.routes(service).find(request.http, request.path)
+        if match is None:
+            raise Refused(404, f"The sandbox has no method {request.http} {request.path} at {service.host}.")
+        found = VERSION.search(request.path)
+        raw = _json(request)
+        call = Call(
+            cloud=self,
+            service=service,
+            method=match.method,
+            owner=self._by_id(match.owner),
+            collection=match.collection,
+            query=request.query,
+            body=checked(match.method.document, match.method.request, raw) if match.method.request and raw else {},
+            raw=raw,
+            version=found[1] if found else "",
+            media=request.content,
+            content_type=request.content_type,
+        )
+        service.prepare(call)
+        self._check_project(call)
+        answer = self._handler(call)(call)
+        return answer if isinstance(answer, Answer) else Answer(200, answer)
+
+    def _handler(self, call: Call) -> Any:
+        method = call.method
+        name = method.id.partition(".")[2]
+        if own := call.service.handlers.get(name):
+            return own
+        words = method.resource.split(".")
+        is_operation = words[-1].lower().endswith("operations")
+        verb = (verbs.OPERATION_VERBS if is_operation else verbs.VERBS).get(method.verb)
+        if verb is None:
+            raise Refused(501, f"The sandbox does not have {method.id} yet.", status="UNIMPLEMENTED")
+        return verb
+
+    def _check_project(self, call: Call) -> None:
+        project = call.project
+        if project in ("", "-") or project in call.service.public_projects or self.projects.get(project) is not None:
+            return
+        if call.method.resource == "projects" and call.method.verb == "create":
+            return
+        raise Refused(403, "The caller does not have permission")
+
+    def _by_id(self, name: str) -> str:
+        words = name.split("/")
+        if words[0] == "projects" and len(words) > 1:
+            words[1] = self.projects.id(words[1])
+        return "/".join(words)
+
+    def routes(self, service: Service) -> Routes:
+        """A service's methods; its documents are read when it is first asked."""
+        if service.host not in self._routes:
+            self._routes[service.host] = Routes([document(api) for api in service.apis])
+        return self._routes[service.host]
+
+    def settle(self, until: float) -> None:
+        """Makes true what the operations that end by *until* bring about."""
+        for operation in self.store.due(until):
+            service = self.services[operation["service"]]
+            body = self.store.get(service.host, operation["target"])
+            if "error" in operation:
+                if operation["undo"]:
+                    self.remove(service.host, operation["target"])
+                elif body is not None:
+                    self.store.put(service.host, operation["target"], {**body, **service.kind(operation["resource"]).ready})
+            elif operation["removes"]:
+                self.remove(service.host, operation["target"])
+            elif body is not None:
+                body = {**body, **operation["sets"]}
+                self.store.put(service.host, operation["target"], body)
+                if "response" not in operation:
+                    operation["response"] = verbs.answered(self._later(service, operation), body)
+            self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
+
+    def _later(self, service: Service, operation: Body) -> Call:
+        """The call that started an operation, as far as its end needs it."""
+        method = next(item for api in service.apis for item in document(api).methods if item.id == operation["method"])
+        return Call(
+            cloud=self,
+            service=service,
+            method=method,
+            owner=operation["target"],
+            collection="",
+            query={},
+            body={},
+            raw={},
+            version=operation["version"],
+            target=operation["target"],
+        )
+
+    def remove(self, host: str, name: str) -> None:
+        """Takes a resource away, with all inside it and its policy."""
+        self.store.delete(host, name)
+        self.store.delete("policies", f"{host}/{name}")
+
+    def answered_name(self, service: Service, name: str) -> str:
+        """A name as the service answers it: with the project's number where it does that."""
+        words = name.split("/")
+        if service.numbers and words[0] == "projects" and len(words) > 1:
+            words[1] = self.projects.number(words[1])
+        return "/".join(words)
+
+    def check_member(self, member: str) -> None:
+        """Refuses a service account that a project of the sandbox does not have."""
+        kind, _, email = member.partition(":")
+        match = re.fullmatch(r"([a-z0-9-]+)@([a-z0-9-]+)\.iam\.gserviceaccount\.com", email)
+        if kind != "serviceAccount" or not match or self.projects.get(match[2]) is None:
+            return
+        if self.store.get("iam.googleapis.com", f"projects/{match[2]}/serviceAccounts/{email}") is None:
+            raise invalid(f"Service account {email} does not exist.")
+
+    def output_fields(self, call: Call) -> frozenset[str]:
+        """Fields of a resource that only the server says."""
+        schema = call.method.document.schemas[call.method.request]
+        properties: Mapping[str, Body] = schema.get("properties", {})
+        always = {"kind", "id", "name", "selfLink", "selfLinkWithId", "creationTimestamp", "createTime", "etag"}
+        return frozenset(always | {key for key, item in properties.items() if read_only(item)})
+
+    def uuid(self, count: int) -> str:
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox/{count}"))
+
+
+def _json(request: Request) -> Body:
+    if not request.content or "json" not in request.content_type:
+        return {}
+    try:
+        body = json.loads(request.content)
+    except ValueError:
+        raise invalid("Invalid JSON payload received. Unexpected token.") from None
+    if not isinstance(body, dict):
+        raise invalid("Invalid JSON payload received. Root element must be a message.")
+    return body

@@ -1,0 +1,140 @@
+"""Google's own discovery documents: which methods a service has, and what their bodies may hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+VERSION = re.compile(r"v\d+[a-z0-9]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of one version of one API."""
+
+    id: str
+    """Such as `tpu.projects.locations.nodes.create`."""
+    http: str
+    template: tuple[str, ...]
+    """Segments of the path after host and version; a parameter is `{name}`."""
+    custom: str
+    """Verb behind the colon: `getIamPolicy`; empty where there is none."""
+    request: str
+    """Schema of the body; empty where it has none."""
+    response: str
+    query: frozenset[str]
+    document: Document = field(repr=False)
+
+    @property
+    def verb(self) -> str:
+        """Last word of the id: `create`, `insert`, `setLabels`."""
+        return self.id.rpartition(".")[2]
+
+    @property
+    def resource(self) -> str:
+        """Resource in the document's words: `projects.locations.nodes`, `instances`."""
+        return self.id.partition(".")[2].rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A request's method, and what its path names."""
+
+    method: Method
+    owner: str
+    """Name up to the last parameter: the resource itself, or for a collection what holds it."""
+    collection: str
+    """Words after the last parameter: `nodes` of a create or list, `global/networks` in compute, the verb of `.../setLabels`."""
+
+
+class Document:
+    """One version of one API."""
+
+    def __init__(self, api: str) -> None:
+        self.api = api
+        data = json.loads(_path(api).read_text(encoding="utf-8"))
+        self.schemas: dict[str, dict[str, Any]] = data["schemas"]
+        self.base: str = data.get("servicePath", "")
+        self.methods: list[Method] = []
+        self._collect(data)
+
+    def _collect(self, node: dict[str, Any]) -> None:
+        for item in node.get("methods", {}).values():
+            path = item.get("flatPath") or item["path"]
+            last = path.rpartition("/")[2]
+            verb = last.rpartition(":")[2] if ":" in last else ""
+            path = self.base + (path[: -len(verb) - 1] if verb else path)
+            query = frozenset(name for name, parameter in item.get("parameters", {}).items() if parameter.get("location") == "query")
+            self.methods.append(
+                Method(
+                    id=item["id"],
+                    http=item["httpMethod"],
+                    template=tuple(path.split("/")),
+                    custom=verb,
+                    request=item.get("request", {}).get("$ref", ""),
+                    response=item.get("response", {}).get("$ref", ""),
+                    query=query,
+                    document=self,
+                )
+            )
+        for child in node.get("resources", {}).values():
+            self._collect(child)
+
+
+@cache
+def document(api: str) -> Document:
+    """A document by its name, such as `tpu.v2`. Read once a process."""
+    return Document(api)
+
+
+def _path(api: str) -> Path:
+    spec = find_spec("googleapiclient")
+    if spec is None or spec.origin is None:
+        raise ImportError("google-api-python-client is not installed", name="googleapiclient")
+    return Path(spec.origin).parent / "discovery_cache" / "documents" / f"{api}.json"
+
+
+class Routes:
+    """Finds the method of a path: literals before parameters, so no two methods of a service collide."""
+
+    def __init__(self, documents: list[Document]) -> None:
+        self._root: dict[str, Any] = {}
+        for item in documents:
+            for method in item.methods:
+                node = self._root
+                for segment in method.template:
+                    node = node.setdefault("{}" if segment.startswith("{") else segment, {})
+                node.setdefault("", {})[(method.http, method.custom)] = method
+
+    def find(self, http: str, path: str) -> Match | None:
+        """The method of a raw, undecoded *path*."""
+        segments = path.strip("/").split("/")
+        head, colon, custom = segments[-1].rpartition(":")
+        if colon and (found := self._walk(self._root, [*segments[:-1], head], (http, custom))):
+            return _match(found, [*segments[:-1], head])
+        found = self._walk(self._root, segments, (http, ""))
+        return _match(found, segments) if found else None
+
+    def _walk(self, node: dict[str, Any], segments: list[str], key: tuple[str, str]) -> Method | None:
+        if not segments:
+            found: Method | None = node.get("", {}).get(key)
+            return found
+        for step in (segments[0], "{}"):
+            if (child := node.get(step)) and (step != "{}" or segments[0]) and (found := self._walk(child, segments[1:], key)):
+                return found
+        return None
+
+
+def _match(method: Method, segments: list[str]) -> Match:
+    base = method.document.base.strip("/").count("/") + 1 if method.document.base else 1 if VERSION.match(method.template[0]) else 0
+    if len(method.template) > 1 and VERSION.match(method.template[1]) and not method.document.base:
+        base = 2  # `upload/v1/...`
+    after_last = max((i for i, part in enumerate(method.template) if part.startswith("{")), default=base - 1) + 1
+    owner = "/".join(unquote(segment) for segment in segments[base:after_last])
+    return Match(method, owner, "/".join(segments[after_last:]))

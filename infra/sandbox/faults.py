@@ -1,0 +1,135 @@
+"""What goes wrong on request: so that programs and people can see what happens then, before it happens in the cloud."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from infra.sandbox.refused import Refused, rpc_error
+
+if TYPE_CHECKING:
+    from infra.sandbox.service import Body, Call
+
+
+class LostError(Exception):
+    """The connection is cut without an answer."""
+
+
+class Fault(BaseModel):
+    """One thing that goes wrong. `POST /sandbox/faults` sets it; it counts calls from then on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    do: str = Field(pattern="^(error|drop|lost|kill|kill-after|fail|slow)$")
+    """`error`: answers *code*. `drop`: cuts the connection before the call counts. `lost`: does the call, then cuts. `kill`, `kill-after`:
+    ends process *pid* with signal 9 before, or after, the call is done. `fail`: the operation that is started fails with *code*.
+    `slow`: operations take *factor* times as long."""
+    at: int | None = None
+    """The how-manieth matching call, from 1. (default: every one)"""
+    times: int | None = None
+    """How often. (default: once with `at`, else without end)"""
+    method: str = ""
+    """HTTP method. (default: any)"""
+    path: str = ""
+    """Regular expression searched in `HOST/PATH`. (default: any)"""
+    code: int = 503
+    status: str = ""
+    message: str = "The service is currently unavailable."
+    pid: int | None = None
+    factor: float = 1.0
+
+
+@dataclass(slots=True)
+class _Set:
+    fault: Fault
+    seen: int = 0
+    done: int = 0
+
+    def strikes(self, method: str, path: str) -> bool:
+        if (self.fault.method and self.fault.method != method) or not re.search(self.fault.path, path):
+            return False
+        self.seen += 1
+        last = self.fault.times or (1 if self.fault.at else None)
+        if (self.fault.at and self.seen < self.fault.at) or (last is not None and self.done >= last):
+            return False
+        self.done += 1
+        return True
+
+
+class Faults:
+    """The faults that are set, in memory: a new server starts without."""
+
+    def __init__(self) -> None:
+        self._set: list[_Set] = []
+        self._lost = False
+        self._kill_after: int | None = None
+
+    def add(self, fault: Fault) -> None:
+        self._set.append(_Set(fault))
+
+    def clear(self) -> None:
+        self._set.clear()
+
+    @property
+    def slowness(self) -> float:
+        return max([item.fault.factor for item in self._set if item.fault.do == "slow"], default=1.0)
+
+    def before(self, method: str, path: str) -> None:
+        """Strikes before a call.
+
+        Raises:
+            Refused: As the fault says.
+            LostError: The connection is to be cut.
+        """
+        self._lost, self._kill_after = False, None
+        for item in self._set:
+            if item.fault.do in ("fail", "slow") or not item.strikes(method, path):
+                continue
+            if item.fault.do == "error":
+                raise Refused(item.fault.code, item.fault.message, status=item.fault.status)
+            if item.fault.do == "drop":
+                raise LostError
+            if item.fault.do == "lost":
+                self._lost = True
+            elif item.fault.pid is not None:
+                if item.fault.do == "kill":
+                    _kill(item.fault.pid)
+                    raise LostError
+                self._kill_after = item.fault.pid
+
+    def after(self) -> None:
+        """Strikes after a call was done.
+
+        Raises:
+            LostError: The connection is to be cut.
+        """
+        if self._kill_after is not None:
+            _kill(self._kill_after)
+            raise LostError
+        if self._lost:
+            raise LostError
+
+    def operation(self, call: Call, verb: str) -> Body | None:
+        """Error that the operation which *call* starts ends with."""
+        for item in self._set:
+            if item.fault.do == "fail" and item.strikes(_METHODS.get(verb, verb), f"{call.service.host}/{call.target}"):
+                return rpc_error(item.fault.status or "RESOURCE_EXHAUSTED", item.fault.message)
+        return None
+
+    def shown(self) -> list[dict[str, Any]]:
+        return [item.fault.model_dump(exclude_defaults=True) | {"seen": item.seen, "done": item.done} for item in self._set]
+
+
+_METHODS = {"create": "POST", "delete": "DELETE", "patch": "PATCH", "update": "PUT"}
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,83 @@
+"""A refusal, in the words and in the shape that each of Google's services has for one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+Style = Literal["status", "errors", "both"]
+"""Which of `status` and `errors` a service's error body has: most have a status only, compute and storage a list only, some both."""
+
+STATUS = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ALREADY_EXISTS",
+    412: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: "UNAVAILABLE",
+}
+REASON = {
+    400: "badRequest",
+    401: "authError",
+    403: "forbidden",
+    404: "notFound",
+    409: "alreadyExists",
+    412: "conditionNotMet",
+    429: "rateLimitExceeded",
+    500: "internalError",
+    501: "notImplemented",
+    503: "backendError",
+}
+CODE = {"INVALID_ARGUMENT": 3, "NOT_FOUND": 5, "ALREADY_EXISTS": 6, "PERMISSION_DENIED": 7, "RESOURCE_EXHAUSTED": 8, "INTERNAL": 13}
+"""Number of a status inside an operation's error. Source: google/rpc/code.proto."""
+
+
+class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
+    """An HTTP error answer."""
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        *,
+        status: str = "",
+        reason: str = "",
+        details: list[dict[str, Any]] | None = None,
+        style: Style | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status or STATUS[code]
+        self.reason = reason or REASON[code]
+        self.details = details
+        self.style = style
+        """Where one resource answers unlike its service."""
+
+    def body(self, style: Style) -> dict[str, Any]:
+        style = self.style or style
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if style != "status":
+            error["errors"] = [{"message": self.message, "domain": "global", "reason": self.reason}]
+        if style != "errors":
+            error["status"] = self.status
+        if self.details:
+            error["details"] = self.details
+        return {"error": error}
+
+
+def invalid(message: str, field: str = "", description: str = "") -> Refused:
+    """A body or parameter that is not what it may be."""
+    details = None
+    if description or field:
+        violation = {"description": description or message} | ({"field": field} if field else {})
+        details = [{"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]}]
+    return Refused(400, message, details=details)
+
+
+def rpc_error(status: str, message: str, **more: Any) -> dict[str, Any]:
+    """An error inside an operation; *more* is read by the service's own shape of one."""
+    return {"code": CODE[status], "message": message, "status": status} | more

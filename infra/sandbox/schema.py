@@ -1,0 +1,112 @@
+"""Holds a request's body against its schema, as Google's front end does before a service sees it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from infra.sandbox.discovery import Document
+from infra.sandbox.refused import invalid
+
+OUTPUT_ONLY = re.compile(r"\s*(\[output[ -]only\]|output only)", re.IGNORECASE)
+WHOLE = re.compile(r"-?\d+$")
+
+
+def checked(document: Document, schema: str, body: dict[str, Any]) -> dict[str, Any]:
+    """
+    The body without what only the server says, empty values left out.
+
+    Raises:
+        Refused: An unknown field, or a value of another type: the first one, as the front end stops there.
+    """
+    return _object(document, document.schemas[schema], body, "")
+
+
+def _object(document: Document, schema: dict[str, Any], value: dict[str, Any], path: str) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    out = {}
+    for key, item in value.items():
+        known = properties.get(key) or properties.get(_camel(key))
+        if known is None:
+            if "additionalProperties" in schema:
+                known = schema["additionalProperties"]
+            elif key == "@type":
+                continue
+            else:
+                where = f" at '{path}'" if path else ""
+                said = f'Invalid JSON payload received. Unknown name "{key}"{where}: Cannot find field.'
+                raise invalid(said, path, said)
+        if item is None or read_only(known):
+            continue
+        name = key if key in properties or "additionalProperties" in schema else _camel(key)
+        out[name] = _value(document, known, item, f"{path}.{name}" if path else name)
+    return out
+
+
+def _value(document: Document, schema: dict[str, Any], value: Any, path: str) -> Any:
+    if "$ref" in schema:
+        schema = document.schemas[schema["$ref"]]
+    kind = schema.get("type", "any")
+    if kind == "object" or "properties" in schema:
+        if not isinstance(value, dict):
+            raise _wrong(path, "TYPE_MESSAGE", value)
+        return _object(document, schema, value, path)
+    if kind == "array":
+        items = value if isinstance(value, list) else [value]
+        return [_value(document, schema["items"], item, f"{path}[{index}]") for index, item in enumerate(items)]
+    if kind == "string":
+        return _string(schema, value, path)
+    if kind == "boolean":
+        if value in ("true", "false"):
+            return value == "true"
+        if not isinstance(value, bool):
+            raise _wrong(path, "TYPE_BOOL", value)
+    elif kind == "integer":
+        if isinstance(value, str) and WHOLE.match(value):
+            return int(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+            raise _wrong(path, "TYPE_INT32", value)
+        return int(value)
+    elif kind == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise _wrong(path, "TYPE_DOUBLE", value)
+    return value
+
+
+def _string(schema: dict[str, Any], value: Any, path: str) -> str:
+    if schema.get("format") in ("int64", "uint64"):
+        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        if not WHOLE.match(text):
+            raise _wrong(path, "TYPE_INT64", value)
+        return text
+    if not isinstance(value, str):
+        raise _wrong(path, "TYPE_STRING", value)
+    if "enum" in schema and value and value not in schema["enum"]:
+        raise _wrong(path, "TYPE_ENUM", value)
+    return value
+
+
+def _wrong(path: str, kind: str, value: Any) -> Exception:
+    shown = f'"{value}"' if isinstance(value, str) else value
+    return invalid(f"Invalid value at '{path}' ({kind}), {shown}", path, f"Invalid value at '{path}' ({kind}), {shown}")
+
+
+def read_only(schema: dict[str, Any]) -> bool:
+    """Whether only the server says it: what a client sends there is ignored."""
+    return bool(schema.get("readOnly")) or OUTPUT_ONLY.match(schema.get("description", "")) is not None
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), name)
+
+
+def without_empty(value: Any) -> Any:
+    """Without false, 0, "" and empty lists, as services on protocol buffers answer; a set but empty message stays `{}`."""
+    if isinstance(value, dict):
+        return {key: without_empty(item) for key, item in value.items() if not _empty(item)}
+    if isinstance(value, list):
+        return [without_empty(item) for item in value]
+    return value
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value is False or (value in (0, "") and not isinstance(value, bool)) or value == []

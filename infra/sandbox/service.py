@@ -1,0 +1,158 @@
+"""
+How a service is described: what is its own, and nothing that its discovery document or the generic verbs know.
+
+A service is one file in `services/`. Every method that its documents have is answered: by a handler of the service, else by the generic
+verb of its name (`verbs.py`) on the kind of its resource, else by 501.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from infra.sandbox.refused import Refused, Style
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
+    from infra.sandbox.discovery import Method
+
+Body = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, as handlers and hooks see it."""
+
+    cloud: Cloud
+    service: Service
+    method: Method
+    owner: str
+    """Name of the resource, or of what holds the collection. The project in it is always the id."""
+    collection: str
+    """Words of the path after that: see `Match`."""
+    query: Mapping[str, str]
+    body: Body
+    """The body, held against its schema: what only the server says is gone."""
+    raw: Body
+    """The body as it came."""
+    version: str
+    """Such as `v2`, `v1beta1`."""
+    media: bytes = b""
+    """The body of an upload, as it came."""
+    content_type: str = ""
+    target: str = ""
+    """Name of the resource that is made, read or changed; set by the generic verbs."""
+
+    @property
+    def now(self) -> float:
+        return self.cloud.clock.now()
+
+    @property
+    def kind(self) -> Kind:
+        return self.service.kind(self.method.resource)
+
+    @property
+    def project(self) -> str:
+        """Id of the project in the path or the query; empty where none is."""
+        words = self.owner.split("/")
+        return words[1] if words[0] == "projects" and len(words) > 1 else self.query.get("project", "")
+
+    @property
+    def number(self) -> str:
+        """Number of that project."""
+        return self.cloud.projects.number(self.project)
+
+    def word(self, before: str) -> str:
+        """Word after *before* in the name: `call.word("locations")` is the region or zone."""
+        words = (self.target or self.owner).split("/") + self.collection.split("/")
+        return words[words.index(before) + 1] if before in words[:-1] else ""
+
+
+def nothing(*_: Any) -> None:
+    """A hook that has nothing to do."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """
+    One resource of a service: `projects.locations.nodes`.
+
+    The hooks run inside the request's transaction, in this order: create: `fill`, `check`; patch and update: `check`; delete: `release`.
+    """
+
+    resource: str
+    id_from: str = ""
+    """Query parameter or body field that holds a new one's id: `query:nodeId`, `body:name`, `server:number`, `server:uuid`.
+    (default: found from the method)"""
+    required: tuple[str, ...] = ()
+    """Dotted fields without which a create is refused. Each with a source beside it."""
+    immutable: tuple[str, ...] = ()
+    """Dotted fields that an update may not change."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Virtual seconds that the operation of each verb takes: `create`, `patch`, `delete`. (default: it is done in the answer)"""
+    during: Mapping[str, Body] = field(default_factory=dict)
+    """Fields while an operation runs, by verb: `{"create": {"state": "CREATING"}}`."""
+    ready: Body = field(default_factory=dict)
+    """Fields once a create or update is done: `{"state": "READY"}`."""
+    fill: Callable[[Call, Body], None] = nothing
+    """Adds to a new one what the service fills in: defaults, names, addresses. Values that were sent are in the body already."""
+    check: Callable[[Call, Body, Body | None], None] = nothing
+    """Refuses what fits no other thing: (call, new body, old body or None)."""
+    changed: Callable[[Call, Body, Body], None] = nothing
+    """After a patch or update was merged, before it is kept: (call, new body, old body)."""
+    release: Callable[[Call, Body], None] = nothing
+    """Refuses or follows a delete: (call, body)."""
+    show: Callable[[Call, Body], Body] | None = None
+    """The body as it is answered, where that is not how it is kept."""
+    made: Callable[[Call, Body], Body] | None = None
+    """The response inside a create's operation, where it is not what a get answers."""
+    not_found: Callable[[Call], Refused] | None = None
+    exists: Callable[[Call], Refused] | None = None
+    name: Callable[[Call, str], str] | None = None
+    """Name kept under, where it is not the owner, the collection and the id: (call, id)."""
+
+
+class Operations:
+    """How a service's long-running operations look. Subclasses are in `operations.py`."""
+
+    def name(self, call: Call, verb: str) -> str:
+        raise NotImplementedError
+
+    def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
+        raise NotImplementedError
+
+
+Handler = Callable[[Call], Any]
+
+
+@dataclass(frozen=True)
+class Service:
+    """One API: a host, its documents, and what is its own."""
+
+    host: str
+    apis: tuple[str, ...]
+    """Discovery documents, such as `tpu.v2`."""
+    operations: Operations
+    errors: Style = "status"
+    kinds: tuple[Kind, ...] = ()
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    """Method id without the API's name, such as `projects.locations.queuedResources.reset` -> what answers it."""
+    keeps_empty: bool = False
+    """Whether false and "" stay in answers. Services on protocol buffers leave them out."""
+    numbers: bool = False
+    """Whether names in answers have the project's number though the request had its id."""
+    listed: Callable[[Call, list[Body]], Body] | None = None
+    """Shape of a list, where it is not `{plural: [...]}`."""
+    unwrap: Callable[[Call], tuple[Body, str]] | None = None
+    """Resource and mask of a patch whose body wraps them: (call) -> (resource, comma-separated mask)."""
+    not_found: Callable[[Call], Refused] | None = None
+    exists: Callable[[Call], Refused] | None = None
+    prepare: Callable[[Call], None] = nothing
+    """Runs before every method, such as to read `projects/-`."""
+    public_projects: frozenset[str] = frozenset()
+    """Projects of Google that anybody reads, such as those of images."""
+
+    def kind(self, resource: str) -> Kind:
+        """The kind of a resource; one without a word of its own is kept as it is sent."""
+        return next((kind for kind in self.kinds if kind.resource == resource), None) or Kind(resource)

@@ -1,0 +1,6 @@
+"""One file a service: what is its own. `SERVICES` is all that the sandbox has."""
+
+from infra.sandbox.service import Service
+from infra.sandbox.services import tpu
+
+SERVICES: tuple[Service, ...] = (tpu.SERVICE,)

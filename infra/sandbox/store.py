@@ -1,0 +1,120 @@
+"""What stands in the sandbox, in one SQLite file: it outlives a command and a killed server."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS resources (
+  service TEXT NOT NULL, name TEXT NOT NULL, collection TEXT NOT NULL, body TEXT NOT NULL, made INTEGER PRIMARY KEY AUTOINCREMENT,
+  UNIQUE (service, name)
+);
+CREATE INDEX IF NOT EXISTS collections ON resources (service, collection);
+CREATE TABLE IF NOT EXISTS operations (
+  name TEXT PRIMARY KEY, service TEXT NOT NULL, target TEXT NOT NULL, ends REAL NOT NULL, done INTEGER NOT NULL, body TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS pending ON operations (done, ends);
+CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+class Store:
+    """Resources by service and name, operations, and single facts. Each request is one transaction."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.executescript(TABLES)
+
+    def begin(self) -> None:
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        self._db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def get(self, service: str, name: str) -> dict[str, Any] | None:
+        row = self._db.execute("SELECT body FROM resources WHERE service = ? AND name = ?", (service, name)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def put(self, service: str, name: str, body: dict[str, Any], collection: str | None = None) -> None:
+        """Makes or changes one. *collection* is all of the name but its last word, unless said otherwise."""
+        self._db.execute(
+            "INSERT INTO resources (service, name, collection, body) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (service, name) DO UPDATE SET body = excluded.body",
+            (service, name, name.rpartition("/")[0] if collection is None else collection, json.dumps(body)),
+        )
+
+    def delete(self, service: str, name: str) -> None:
+        """Removes one and all that is inside it."""
+        self._db.execute(
+            "DELETE FROM resources WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?)", (service, name, len(name) + 1, name + "/")
+        )
+
+    def items(self, service: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
+        """Names and bodies of a collection, oldest first."""
+        rows = self._db.execute(
+            "SELECT name, body FROM resources WHERE service = ? AND collection = ? ORDER BY made", (service, collection)
+        )
+        return [(name, json.loads(body)) for name, body in rows]
+
+    def every(self, service: str = "", prefix: str = "") -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Service, name and body of all, oldest first."""
+        rows = self._db.execute(
+            "SELECT service, name, body FROM resources WHERE (? = '' OR service = ?) AND substr(name, 1, ?) = ? ORDER BY made",
+            (service, service, len(prefix), prefix),
+        ).fetchall()
+        for found, name, body in rows:
+            yield found, name, json.loads(body)
+
+    def operation(self, name: str) -> dict[str, Any] | None:
+        row = self._db.execute("SELECT body, done FROM operations WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) | {"done": bool(row[1])} if row else None
+
+    def put_operation(self, name: str, service: str, target: str, ends: float, body: dict[str, Any], *, done: bool) -> None:
+        self._db.execute(
+            "INSERT INTO operations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET ends = excluded.ends, done = excluded.done, "
+            "body = excluded.body",
+            (name, service, target, ends, done, json.dumps(body)),
+        )
+
+    def due(self, until: float) -> list[dict[str, Any]]:
+        """Operations that end by *until* and were not ended yet, first ends first."""
+        rows = self._db.execute("SELECT body FROM operations WHERE done = 0 AND ends <= ? ORDER BY ends, rowid", (until,)).fetchall()
+        return [json.loads(row[0]) for row in rows]
+
+    def pending(self, service: str, target: str) -> list[dict[str, Any]]:
+        """Unfinished operations on one resource."""
+        rows = self._db.execute(
+            "SELECT body FROM operations WHERE done = 0 AND service = ? AND target = ? ORDER BY ends", (service, target)
+        ).fetchall()
+        return [json.loads(row[0]) for row in rows]
+
+    def operations(self, service: str, prefix: str) -> list[dict[str, Any]]:
+        rows = self._db.execute(
+            "SELECT body, done FROM operations WHERE service = ? AND substr(name, 1, ?) = ? ORDER BY rowid", (service, len(prefix), prefix)
+        ).fetchall()
+        return [json.loads(body) | {"done": bool(done)} for body, done in rows]
+
+    def fact(self, key: str) -> Any:
+        row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def set_fact(self, key: str, value: Any) -> None:
+        self._db.execute("INSERT INTO facts VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", (key, json.dumps(value)))
+
+    def next(self, counter: str) -> int:
+        """1, 2, 3 and so on."""
+        value = int(self.fact(counter) or 0) + 1
+        self.set_fact(counter, value)
+        return value

@@ -1,0 +1,327 @@
+"""What every service does alike: make, show, list, change and remove resources, and keep their IAM policies."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from infra.sandbox import operations
+from infra.sandbox.operations import trimmed
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Body, Call
+
+OPERATION = ("Operation", "GoogleLongrunningOperation")
+
+
+def create(call: Call) -> Any:
+    """POST on a collection."""
+    kind, cloud = call.kind, call.cloud
+    body = copy.deepcopy(call.body)
+    call.target = _new_name(call, body)
+    for path in kind.required:
+        if _at(body, path) in (None, "", []):
+            raise invalid(f"Invalid value for field '{path}': required field is missing.", path, "required field is missing")
+    if cloud.store.get(call.service.host, call.target) is not None:
+        raise _exists(call)
+    kind.fill(call, body)
+    kind.check(call, body, None)
+    during = kind.during.get("create", {})
+    cloud.store.put(call.service.host, call.target, {**body, **(during or kind.ready)}, _collection(call))
+    if call.method.response not in OPERATION:
+        return answered(call, body)
+    response = kind.made(call, {**body, **kind.ready}) if kind.made else None
+    return operations.start(call, "create", body, kind.seconds.get("create", 0), response=response)
+
+
+def get(call: Call) -> Any:
+    """GET of one."""
+    call.target = call.owner
+    return answered(call, stored(call))
+
+
+def list_(call: Call) -> Any:
+    """GET of a collection, by pages."""
+    found = call.cloud.store.items(call.service.host, _collection(call))
+    size = int(call.query.get("maxResults") or call.query.get("pageSize") or 500)
+    begin = int(call.query.get("pageToken") or 0)
+    bodies = []
+    for name, body in found[begin : begin + size]:
+        call.target = name
+        bodies.append(answered(call, body))
+    page: Body = call.service.listed(call, bodies) if call.service.listed else ({_plural(call): bodies} if bodies else {})
+    if begin + size < len(found):
+        page["nextPageToken"] = str(begin + size)
+    return page
+
+
+def patch(call: Call) -> Any:
+    """PATCH: what the mask names; without a mask, what was sent."""
+    return _change(call, "patch", _patched)
+
+
+def update(call: Call) -> Any:
+    """PUT: the whole."""
+    return _change(call, "update", _replaced)
+
+
+def delete(call: Call) -> Any:
+    """DELETE: the resource and all inside it."""
+    call.target = call.owner
+    body = stored(call)
+    quiet(call)
+    call.kind.release(call, body)
+    operation = call.method.response in OPERATION
+    seconds = call.kind.seconds.get("delete", 0) if operation else 0
+    if not operation:
+        call.cloud.remove(call.service.host, call.target)
+        return {}
+    call.cloud.store.put(call.service.host, call.target, {**body, **call.kind.during.get("delete", {})})
+    return operations.start(call, "delete", None, seconds, empty=True)
+
+
+def get_iam_policy(call: Call) -> Any:
+    """The policy of a resource; one that was never set has no bindings."""
+    stored_policy = call.cloud.store.get("policies", f"{call.service.host}/{call.owner}")
+    return stored_policy or {"etag": "ACAB"}
+
+
+def set_iam_policy(call: Call) -> Any:
+    """Replaces a policy, if it is still the one that was read."""
+    wanted = call.body.get("policy", call.body)
+    key = f"{call.service.host}/{call.owner}"
+    before = call.cloud.store.get("policies", key) or {"etag": "ACAB"}
+    if wanted.get("etag") and wanted["etag"] != before["etag"]:
+        said = "There were concurrent policy changes. Please retry the whole read-modify-write with exponential backoff."
+        raise Refused(409, said, status="ABORTED", reason="aborted")
+    for binding in wanted.get("bindings", []):
+        for member in binding.get("members", []):
+            call.cloud.check_member(member)
+    bindings = [binding for binding in wanted.get("bindings", []) if binding.get("members")]
+    version = 3 if any("condition" in binding for binding in bindings) else 1
+    count = call.cloud.store.next("policies")
+    policy = {"version": version, "etag": base64.b64encode(b"\x07" + count.to_bytes(7)).decode()}
+    policy |= {"bindings": bindings} if bindings else {}
+    call.cloud.store.put("policies", key, policy, call.service.host)
+    return policy
+
+
+def test_iam_permissions(call: Call) -> Any:
+    """Whoever asks the sandbox may do all."""
+    asked = call.body.get("permissions", [])
+    return {"permissions": asked} if asked else {}
+
+
+def get_operation(call: Call) -> Any:
+    """A poll. The clock moves to the operation's end, so that the next one finds it done."""
+    operation = call.cloud.store.operation(call.owner)
+    if operation is None:
+        raise _missing(call)
+    answer = operations.shown(call.cloud, call.service, call.owner)
+    if not operation["done"] and not call.cloud.clock.manual:
+        call.cloud.clock.advance(operation["ends"] - call.now)
+    return answer
+
+
+def wait_operation(call: Call) -> Any:
+    """Compute Engine's `wait`: answers when it is done."""
+    operation = call.cloud.store.operation(call.owner)
+    if operation is None:
+        raise _missing(call)
+    if not call.cloud.clock.manual:
+        call.cloud.clock.advance(operation["ends"] - call.now)
+        call.cloud.settle(call.now)
+    return operations.shown(call.cloud, call.service, call.owner)
+
+
+def list_operations(call: Call) -> Any:
+    """Operations of a location."""
+    found = call.cloud.store.operations(call.service.host, f"{call.owner}/operations/")
+    shown = [call.service.operations.shown(call.cloud, call.service, operation) for operation in found]
+    return {"operations": shown} if shown else {}
+
+
+VERBS: dict[str, Callable[[Call], Any]] = {
+    "create": create,
+    "insert": create,
+    "get": get,
+    "list": list_,
+    "patch": patch,
+    "update": update,
+    "delete": delete,
+    "getIamPolicy": get_iam_policy,
+    "setIamPolicy": set_iam_policy,
+    "testIamPermissions": test_iam_permissions,
+}
+OPERATION_VERBS: dict[str, Callable[[Call], Any]] = {"get": get_operation, "wait": wait_operation, "list": list_operations}
+
+
+def stored(call: Call) -> Body:
+    """The resource that the call names.
+
+    Raises:
+        Refused: There is none.
+    """
+    body = call.cloud.store.get(call.service.host, call.target or call.owner)
+    if body is None:
+        raise _missing(call)
+    return body
+
+
+def quiet(call: Call) -> None:
+    """Whoever changes a resource waits for what runs on it."""
+    for operation in call.cloud.store.pending(call.service.host, call.target):
+        if call.cloud.clock.manual:
+            raise Refused(409, f"Operation {operation['name']} is in progress on {call.target}.", status="ABORTED", reason="aborted")
+        call.cloud.clock.advance(operation["ends"] - call.now)
+    call.cloud.settle(call.now)
+    if call.cloud.store.get(call.service.host, call.target) is None:
+        raise _missing(call)
+
+
+def answered(call: Call, body: Body) -> Body:
+    """A resource as the service answers it."""
+    shown = call.kind.show(call, body) if call.kind.show else body
+    if call.service.numbers and "name" in shown:
+        shown = shown | {"name": call.cloud.answered_name(call.service, str(shown["name"]))}
+    return trimmed(call.service, shown)
+
+
+def changed(call: Call, body: Body, verb: str = "patch", response: Body | None = None) -> Any:
+    """Keeps a changed body of `call.target`, and answers as the method does: for handlers with a verb of their own."""
+    kind = call.kind
+    operation = call.method.response in OPERATION
+    during = kind.during.get(verb, {}) if operation else {}
+    call.cloud.store.put(call.service.host, call.target, {**body, **during})
+    if not operation:
+        return answered(call, body)
+    return operations.start(call, verb, body, kind.seconds.get(verb, 0), response=response)
+
+
+def _change(call: Call, verb: str, merge: Callable[[Call, Body], Body]) -> Any:
+    call.target = call.owner
+    before = stored(call)
+    quiet(call)
+    before = stored(call)
+    after = merge(call, before)
+    for path in call.kind.immutable:
+        if _at(after, path) != _at(before, path):
+            raise invalid(f"Field '{path}' is immutable and cannot be changed.", path, "field is immutable")
+    call.kind.check(call, after, before)
+    call.kind.changed(call, after, before)
+    return changed(call, after, verb)
+
+
+def _patched(call: Call, before: Body) -> Body:
+    body, mask = call.service.unwrap(call) if call.service.unwrap else (call.body, call.query.get("updateMask", ""))
+    after = copy.deepcopy(before)
+    if not mask or mask == "*":
+        return merged(after, body) if mask != "*" else {**after, **body}
+    for path in mask.split(","):
+        words = [_camel(word) for word in path.strip().split(".")]
+        _set(after, words, _at(body, ".".join(words)))
+    return after
+
+
+def _replaced(call: Call, before: Body) -> Body:
+    keeps = call.cloud.output_fields(call)
+    return {key: value for key, value in before.items() if key in keeps} | copy.deepcopy(call.body)
+
+
+def merged(into: Body, body: Body) -> Body:
+    """JSON merge patch (RFC 7396), without nulls: those were left out before."""
+    for key, value in body.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict) and key not in ("labels", "metadata"):
+            merged(into[key], value)
+        else:
+            into[key] = value
+    return into
+
+
+def _new_name(call: Call, body: Body) -> str:
+    made = _new_id(call, body)
+    if call.kind.name:
+        return call.kind.name(call, made)
+    return f"{_collection(call)}/{made}"
+
+
+def _collection(call: Call) -> str:
+    return f"{call.owner}/{call.collection}".strip("/")
+
+
+def _new_id(call: Call, body: Body) -> str:
+    where, _, key = (call.kind.id_from or _default_id(call)).partition(":")
+    if where == "query":
+        value = call.query.get(key, "")
+    elif where == "body":
+        value = str(body.get(key, "")).rpartition("/")[2]
+    else:
+        count = call.cloud.store.next("ids")
+        return operations.number(f"{call.owner}{call.collection}{count}")[:18] if key == "number" else call.cloud.uuid(count)
+    if not value:
+        raise invalid(f"Missing required parameter: {key}", key, "missing")
+    return value
+
+
+def _default_id(call: Call) -> str:
+    word = re.sub(r"ies$", "y", call.collection.rpartition("/")[2])
+    key = (word[:-1] if word.endswith("s") else word) + "Id"
+    if key in call.method.query:
+        return f"query:{key}"
+    named = call.method.document.schemas.get(call.method.request, {}).get("properties", {})
+    return "body:name" if "name" in named and call.service.keeps_empty else "server:number"
+
+
+def _plural(call: Call) -> str:
+    """Field of a list's answer that holds the items: the one list in its schema."""
+    properties = call.method.document.schemas[call.method.response].get("properties", {})
+    lists = [key for key, schema in properties.items() if schema.get("type") == "array"]
+    word = call.collection.rpartition("/")[2]
+    return word if word in lists else next((key for key in lists if key != "unreachable"), "items")
+
+
+def _at(body: Any, path: str) -> Any:
+    for word in path.split("."):
+        if not isinstance(body, dict):
+            return None
+        body = body.get(word)
+    return body
+
+
+def _set(body: Body, words: list[str], value: Any) -> None:
+    *path, last = words
+    for word in path:
+        body = body.setdefault(word, {})
+    if value is None:
+        body.pop(last, None)
+    else:
+        body[last] = value
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), name)
+
+
+def _missing(call: Call) -> Refused:
+    call.target = call.target or call.owner
+    own = call.kind.not_found or call.service.not_found
+    return own(call) if own else Refused(404, f"Resource '{call.target}' was not found")
+
+
+def _exists(call: Call) -> Refused:
+    own = call.kind.exists or call.service.exists
+    return own(call) if own else Refused(409, f"Resource '{call.target}' already exists")
+
+
+def every_value(node: Any) -> Iterator[Any]:
+    """Every scalar of a body."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from every_value(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from every_value(value)
+    else:
+        yield node
