@@ -9,7 +9,12 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 from __future__ import annotations
 
 import argparse
+import fcntl
+import gc
 import json
+import os
+import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,28 +139,50 @@ def _response(answer: Answer) -> Response:
     return Response(content, status_code=answer.status, headers=headers)
 
 
+def bound(port: int) -> socket.socket:
+    """A socket on *port*; on another where that one is taken."""
+    for wanted in (port, 0):
+        # The protocol is named: asyncio turns Nagle's algorithm off only then, and 40 ms a call are saved.
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", wanted))
+        except OSError:
+            listener.close()
+        else:
+            return listener
+    raise OSError("no port is free")
+
+
+def serve(folder: Path, port: int, projects: Sequence[str], *, manual_clock: bool) -> None:
+    """Serves one folder until it is ended; holds its lock for as long."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        cloud = Cloud(Store(folder / "cloud.sqlite"), Clock(manual=manual_clock))
+        for project in projects:
+            cloud.projects.make(project)
+        listener = bound(port)
+        listener.listen(128)
+        beside = folder / f"server.json.{os.getpid()}"
+        beside.write_text(json.dumps({"pid": os.getpid(), "port": listener.getsockname()[1]}), encoding="utf-8")
+        beside.replace(folder / "server.json")
+        config = uvicorn.Config(
+            Server(cloud).app, log_level="warning", access_log=False, lifespan="off", http="httptools", server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+        cloud.store.close()
+
+
 def main() -> None:
-    """Serves one folder until it is ended."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("port", type=int)
     parser.add_argument("--manual-clock", action="store_true")
     parser.add_argument("--project", action="append", default=[])
     arguments = parser.parse_args()
-    cloud = Cloud(Store(arguments.folder / "cloud.sqlite"), Clock(manual=arguments.manual_clock))
-    for project in arguments.project:
-        cloud.projects.make(project)
-    config = uvicorn.Config(
-        Server(cloud).app,
-        host="127.0.0.1",
-        port=arguments.port,
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        http="httptools",
-        server_header=False,
-    )
-    uvicorn.Server(config).run()
+    gc.freeze()  # documents and modules stay for ever: the collector need not look at them
+    serve(arguments.folder, arguments.port, arguments.project, manual_clock=arguments.manual_clock)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,232 @@
+"""Create, read, update and delete of a resource, as its row says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from infra.local.gcp import body as bodies
+from infra.local.gcp import diff, schema
+from infra.local.gcp.resource_type import ResourceType, Update, last, placeholders
+from infra.local.gcp.rest import Client, GoogleError, OperationError
+from infra.local.gcp.values import without_defaults
+from infra.provider.server import ProviderError
+
+
+class Made(NamedTuple):
+    """A resource as it is: its id and its outputs."""
+
+    id: str
+    outputs: dict[str, Any]
+
+
+class FailedAfterMadeError(ProviderError):
+    """The thing exists, though what made it failed."""
+
+    def __init__(self, message: str, made: Made) -> None:
+        super().__init__(message)
+        self.made = made
+
+
+class Lifecycle:
+    """The plain one. Subclasses say what a row cannot."""
+
+    short_ids: ClassVar[bool] = True
+
+    def __init__(self, row: ResourceType, client: Client) -> None:
+        self.row = row
+        self.client = client
+        self.schema = schema.of(row.token)
+
+    # What the provider calls
+
+    def create(self, inputs: dict[str, Any]) -> Made:
+        """Makes the resource of checked *inputs*."""
+        inputs = self._plain(inputs)
+        names = self.names(inputs)
+        answer = self.call("POST", self.fill(self.row.created_in, names), self.row.create_query, self.create_body(inputs, names), names)
+        try:
+            answer = self.client.finished(self.row.service, answer, names.get("project", ""))
+        except OperationError as error:
+            message = f"Error waiting for {self._noun} to create: {error}"
+            if not self.row.named_by_google and (made := self._there(names, inputs)):
+                raise FailedAfterMadeError(message, made) from None
+            raise ProviderError(message) from None
+        if self.row.named_by_google:
+            names["name"] = str(last(answer.get("name", "")))
+        self.created(names, inputs)
+        made = self._there(names, inputs)
+        if made is None:
+            raise ProviderError(f"{self._noun} {self.fill(self.row.url, names)} is not there right after it was made")
+        return made
+
+    def read(self, id: str, state: dict[str, Any]) -> Made | None:
+        """The resource of an id as it is now; None where there is none. *state* is empty at an import."""
+        names = self.names_of(id, state)
+        answer = self.get(names)
+        if answer is None:
+            return None
+        written = state or {"labels": answer.get("labels"), "pulumiLabels": answer.get("labels")}
+        return Made(self.fill(self.row.id_template, names), self.outputs(answer, names, written))
+
+    def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
+        """Changes what differs between the inputs *old* and *new*."""
+        changed = {str(change.path[0]): None for change in diff.changes(self.row, old, new)}
+        inputs = self._plain(new)
+        names = self.names(inputs) | self.names_of(id, state)
+        for update, mine in self._calls([name for name in changed if name in bodies.in_body(self.row)]):
+            if update.reads_first:
+                state = state | {key: value for key, value in (self.get(names) or {}).items() if key in update.kept}
+            self._change(update, mine, inputs, state, names)
+        made = self._there(names, state | inputs)
+        if made is None:
+            raise ProviderError(f"{self._noun} {id} is gone: `pulumi refresh` takes note of it")
+        return made
+
+    def delete(self, id: str, state: dict[str, Any]) -> None:
+        """Takes the resource away; that there is none is well."""
+        names = self.names_of(id, state)
+        try:
+            answer = self.call("DELETE", self.fill(self.row.url, names), self.row.delete_query, None, names)
+            self.client.finished(self.row.service, answer, names.get("project", ""))
+        except OperationError as error:
+            raise ProviderError(f"Error waiting for {self._noun} to delete: {error}") from None
+        except GoogleError as error:
+            if error.code != 404:
+                raise
+
+    # What subclasses change
+
+    def create_body(self, inputs: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+        made = bodies.body(self.row, inputs, names, bodies.in_body(self.row)) | self.row.constants
+        return {self.row.create_wrap: made} if self.row.create_wrap else made
+
+    def created(self, names: dict[str, str], inputs: dict[str, Any]) -> None:
+        """What is left to do after the create."""
+
+    def get(self, names: dict[str, str]) -> dict[str, Any] | None:
+        """Google's form of the resource; None where there is none."""
+        try:
+            return self.call("GET", self.fill(self.row.url, names), self.row.read_query, None, names)
+        except GoogleError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def outputs(self, answer: dict[str, Any], names: dict[str, str], written: dict[str, Any]) -> dict[str, Any]:
+        """The outputs that Google's answer says."""
+        id = self.fill(self.row.id_template, names)
+        return {"id": id} | bodies.outputs(self.row, answer, names, written)
+
+    # What they share
+
+    @property
+    def _noun(self) -> str:
+        return self.row.token.rpartition(":")[2]
+
+    def _there(self, names: dict[str, str], written: dict[str, Any]) -> Made | None:
+        answer = self.get(names)
+        if answer is None:
+            return None
+        id = self.fill(self.row.id_template, names)
+        return Made(id, self.outputs(answer, names, written | {"pulumiLabels": self._labels(written)}))
+
+    def _labels(self, inputs: Mapping[str, Any]) -> dict[str, str]:
+        return {**self.client.config.labels, **(inputs.get("labels") or {})}
+
+    def _plain(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        plain: dict[str, Any] = without_defaults(inputs)
+        return plain
+
+    def call(self, method: str, path: str, query: Mapping[str, str], body: Any, names: dict[str, str]) -> dict[str, Any]:
+        """One call to the row's service. Placeholders in the query are filled in."""
+        if method == "POST" and path == self.fill(self.row.created_in, names):
+            method = self.row.create_method
+        filled = {key: self.fill(value, names) for key, value in query.items()}
+        return self.client.call(method, self.row.service, path, filled, body, idempotent=None if method != "POST" else False)
+
+    def fill(self, template: str, names: Mapping[str, Any]) -> str:
+        """A URL or query with its placeholders filled in."""
+
+        def value(match: re.Match[str]) -> str:
+            found = names.get(match[1])
+            if found is None:
+                raise ProviderError(f"{match[1]}: is missing, and the provider has no default for it\n  fix: set it, or gcp:{match[1]}")
+            return str(found).lower() if isinstance(found, bool) else str(found)
+
+        return re.sub(r"\{(\w+)\}", value, template)
+
+    def names(self, inputs: Mapping[str, Any]) -> dict[str, str]:
+        """What the URLs' placeholders stand for, by the inputs and the configuration."""
+        queries = [*self.row.create_query.values(), *self.row.delete_query.values()]
+        wanted = {"project", *placeholders("".join([self.row.url, self.row.created_in, *queries]))}
+        found: dict[str, str] = {}
+        for name in sorted(wanted):
+            value = inputs.get(name)
+            if value is None or value == "":
+                value = self.client.config.default(name) or None
+            if value is not None:
+                found[name] = last(value) if name in ("region", "zone", "location") else value
+        return found
+
+    def names_of(self, id: str, state: Mapping[str, Any]) -> dict[str, str]:
+        """What an id says, in any of the forms that the official provider takes."""
+        template = self.row.id_template
+        known = self.names({key: value for key, value in state.items() if key not in placeholders(template)})
+        if found := self.row.names_of(id) or self.row.names_of(_relative(id)):
+            return known | found
+        wanted = placeholders(template)
+        parts = id.split("/") if self.short_ids else []
+        for left_out in ([], ["project"], ["project", "region", "zone", "location"]):
+            names = [name for name in wanted if name not in left_out]
+            if names and len(names) == len(parts):
+                return known | dict(zip(names, parts, strict=True))
+        raise ProviderError(f"{id!r} is not the id of a {self._noun}\n  allowed: {template}, or its names alone: {'/'.join(wanted)}")
+
+    def _calls(self, changed: list[str]) -> list[tuple[Update, list[str]]]:
+        """The calls of an update, with the changed properties of each."""
+        claimed = {name for update in self.row.updates for name in update.only}
+        calls = []
+        for update in self.row.updates:
+            mine = [name for name in changed if (name in update.only if update.only else name not in claimed)]
+            if mine:
+                calls.append((update, mine))
+        return calls
+
+    def _change(self, update: Update, mine: list[str], inputs: dict[str, Any], state: dict[str, Any], names: dict[str, str]) -> None:
+        body: dict[str, Any] | None = None
+        if update.body:
+            body = bodies.body(self.row, self._sent(inputs), names, self._properties(update, mine))
+            body |= {key: state[key] for key in update.kept if state.get(key) is not None}
+            body = {update.wrap: body} if update.wrap else body
+        query = dict(update.query)
+        if update.mask:
+            query["updateMask"] = ",".join(self.row.mask_names.get(name, name) for name in mine)
+        values = {**names, **{key: str(value) for key, value in inputs.items() if isinstance(value, str | int)}}
+        path = self.fill(self.row.url, names) + update.suffix
+        filled = {key: self.fill(value, values) for key, value in query.items()}
+        answer = self.client.call(update.method, self.row.service, path, filled, body)
+        try:
+            self.client.finished(self.row.service, answer, names.get("project", ""))
+        except OperationError as error:
+            raise ProviderError(f"Error waiting for {self._noun} to update: {error}") from None
+
+    def _properties(self, update: Update, mine: list[str]) -> list[str]:
+        if update.changed_only:
+            return mine
+        if update.only:
+            return list(update.only)
+        claimed = {name for other in self.row.updates for name in other.only}
+        fixed = {name for name, value in self.schema.inputs.items() if value.get("replaces")}
+        return [name for name in bodies.in_body(self.row) if name not in claimed and name not in fixed]
+
+    def _sent(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Inputs with the provider's own labels among them."""
+        return inputs | {"labels": self._labels(inputs)} if self.schema.labelled else inputs
+
+
+def _relative(id: str) -> str:
+    """A full link without its host and version."""
+    match = re.search(r"(?:^|/)((?:projects|billingAccounts)/.*)", id)
+    return match[1] if match else id

@@ -1,0 +1,140 @@
+"""The sandbox as a process of its own: started once, found again, ended when nobody needs it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.errors import MachineError
+
+START_SECONDS = 30
+STOP_SECONDS = 10
+LOOKS_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A sandbox that answers."""
+
+    pid: int
+    port: int
+    folder: Path
+
+    @property
+    def base(self) -> str:
+        """Address that every endpoint begins with."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+def running(folder: Path) -> Running | None:
+    """The sandbox of a folder: its server holds a lock for as long as it lives, however it ends."""
+    if not (folder / "lock").exists():
+        return None
+    with (folder / "lock").open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pass
+        else:
+            return None
+    try:
+        said = json.loads((folder / "server.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # it has only just begun
+    return Running(said["pid"], said["port"], folder)
+
+
+def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None, manual_clock: bool = False) -> Running:
+    """
+    Starts the sandbox of a folder, or finds it, with *projects* in it.
+
+    It keeps the port that it had: the engine's state knows the provider by it.
+
+    Raises:
+        MachineError: It does not come up, or runs on another port than asked for.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time(folder):
+        found = running(folder)
+        if found is None:
+            found = _spawn(folder, port if port is not None else _last_port(folder), manual_clock)
+        elif port not in (None, 0, found.port):
+            raise MachineError(f"the sandbox of {folder} runs already, on port {found.port}\n  fix: accelform sandbox stop")
+    for project in projects:
+        ask(found, "POST", "projects", {"project": project})
+    return found
+
+
+def stop(folder: Path) -> bool:
+    """Ends the sandbox of a folder; what stands in it stays. False where none runs."""
+    found = running(folder)
+    if found is None:
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(found.pid, signal.SIGTERM)
+    until = time.monotonic() + STOP_SECONDS
+    while running(folder) is not None:
+        if time.monotonic() > until:
+            with suppress(ProcessLookupError):
+                os.kill(found.pid, signal.SIGKILL)
+        time.sleep(LOOKS_SECONDS)
+    return True
+
+
+def ask(sandbox: Running, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    """
+    Asks the sandbox about itself: `ask(running, "GET", "status")`.
+
+    Raises:
+        MachineError: It does not answer.
+    """
+    import httpx
+
+    try:
+        answer = httpx.request(method, f"{sandbox.base}/sandbox/{path}", json=body, timeout=START_SECONDS, trust_env=False)
+        answer.raise_for_status()
+    except httpx.HTTPError as error:
+        raise MachineError(f"the sandbox at {sandbox.base} does not answer: {error}\n  fix: accelform sandbox stop") from None
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    with (folder / "starting").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _last_port(folder: Path) -> int:
+    try:
+        return int(json.loads((folder / "server.json").read_text(encoding="utf-8"))["port"])
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def _spawn(folder: Path, port: int, manual_clock: bool) -> Running:
+    command = [sys.executable, "-m", "infra.sandbox.server", str(folder), str(port), *(["--manual-clock"] if manual_clock else [])]
+    log = folder / "server.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    until = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < until:
+        found = running(folder)
+        if found is not None and found.pid == process.pid:
+            return found
+        time.sleep(LOOKS_SECONDS)
+    process.kill()
+    process.wait()
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+    raise MachineError("the sandbox does not come up\n  " + "\n  ".join(said or [f"nothing in {log}"]))
