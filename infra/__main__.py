@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pulumi
 from pulumi.runtime import config
 
-from infra.errors import SpecError
+from infra.clouds import cloud_of
+from infra.errors import AccelformError
 from infra.program import declare
 from infra.stack import StackSpec
 
@@ -13,8 +16,9 @@ from infra.stack import StackSpec
 def main() -> None:
     stack = pulumi.get_stack()
     try:
-        declare(StackSpec.from_engine(config.CONFIG.get(), f"stacks/Pulumi.{stack}.yaml"), stack)
-    except SpecError as error:
+        cloud, settings = cloud_of(config.CONFIG.get(), os.environ)
+        declare(StackSpec.from_engine(settings, f"stacks/Pulumi.{stack}.yaml"), stack, cloud)
+    except AccelformError as error:
         raise pulumi.RunError(str(error)) from None
 
 

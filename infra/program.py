@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pulumi
 
+from infra.clouds import GOOGLE, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
@@ -13,10 +16,10 @@ from infra.components.tpu_slice import TpuSlice
 from infra.stack import StackSpec
 
 
-def declare(spec: StackSpec, stack: str) -> None:
-    """Declares everything that *spec* says, named after *stack*."""
-    placement = spec.placement(stack)
-    Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
+def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE) -> None:
+    """Declares everything that *spec* says, named after *stack*, in *cloud*."""
+    placement = replace(spec.placement(stack), provider=cloud.provider)
+    budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
 
     machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
@@ -36,6 +39,7 @@ def declare(spec: StackSpec, stack: str) -> None:
 
     endpoints = {name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()}
 
+    pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("region", spec.region)
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))

@@ -117,24 +117,75 @@ def doctor(
 
 
 @app.command()
-def up(as_json: AsJson = False) -> None:
-    """Bring a region up on this machine, against a local Google Cloud. Not available in this version: says what is."""
-    _not_available("up", "pulumi up --policy-pack infra/policy")
+def up(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Bring regions up on this machine, by the real engine, against a local Google Cloud: no account, no cost."""
+    from infra.cli import up as command
+
+    raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
 
 
 @app.command()
-def down(as_json: AsJson = False) -> None:
-    """Take away what `up` made. Not available in this version: says what is."""
-    _not_available("down", "pulumi destroy")
+def down(
+    stacks: Annotated[
+        list[str] | None, typer.Argument(metavar="[STACK]...", help="Stacks that are up. (default: all, and the sandbox)")
+    ] = None,
+    folder: Folder = STACKS,
+    force: Annotated[bool, typer.Option("--force", help="Do not destroy: drop the sandbox with all that stands in it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take away what `up` made on this machine, and show that nothing is left."""
+    from infra.cli import up as command
+
+    raise typer.Exit(command.down(stacks or [], folder, force=force, as_json=as_json))
 
 
-def _not_available(command: str, instead: str) -> None:
-    from infra.errors import UnavailableError
+@app.command()
+def recover(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Mend a stack of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
+    from infra.cli import up as command
 
-    raise UnavailableError(
-        f"accelform {command}: a region on this machine, against a local Google Cloud, is not available in this version\n"
-        f"  what is: accelform check; and with the Pulumi CLI and a project of your own: {instead}"
-    )
+    raise typer.Exit(command.recover(stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def env(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Print what a shell needs so that plain `pulumi` works against the sandbox: eval "$(accelform env)"."""
+    from infra.cli import up as command
+
+    raise typer.Exit(command.env(stacks or [], folder, as_json=as_json))
+
+
+sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status.")
+
+
+@sandbox.command()
+def start(
+    project: Annotated[list[str] | None, typer.Option(help="Project that is to be there. Repeatable.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port on 127.0.0.1. (default: the last one, else a free one)")] = None,
+    manual_clock: Annotated[bool, typer.Option("--manual-clock", help="Time stands until it is moved, polls do not move it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start it, or find it."""
+    from infra.cli import sandbox as command
+
+    raise typer.Exit(command.start(project or [], port, manual_clock=manual_clock, as_json=as_json))
+
+
+@sandbox.command()
+def stop(as_json: AsJson = False) -> None:
+    """End it. What stands in it is kept for the next start."""
+    from infra.cli import sandbox as command
+
+    raise typer.Exit(command.stop(as_json=as_json))
+
+
+@sandbox.command()
+def status(as_json: AsJson = False) -> None:
+    """Say whether it runs, and what stands in it."""
+    from infra.cli import sandbox as command
+
+    raise typer.Exit(command.status(as_json=as_json))
 
 
 def main() -> None:

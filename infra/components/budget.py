@@ -125,6 +125,8 @@ class BudgetSpec(Spec):
 class Budgets(pulumi.ComponentResource):
     """The stack's budgets, and an e-mail channel for each of *notify*."""
 
+    project_number: pulumi.Output[str]
+
     def __init__(
         self,
         name: str,
@@ -141,11 +143,13 @@ class Budgets(pulumi.ComponentResource):
             project=placement.project,
             billing_project=placement.project,
             user_project_override=True,
+            **placement.provider,
             opts=pulumi.ResourceOptions(parent=self),
         )
         billing = pulumi.InvokeOptions(parent=self, provider=provider)
         project = gcp.organizations.get_project_output(project_id=placement.project, opts=billing)
         account = gcp.organizations.get_billing_account_output(billing_account=project.billing_account, lookup_projects=False, opts=billing)
+        self.project_number = project.number
         channels = [
             gcp.monitoring.NotificationChannel(
                 f"{name}-{address}",

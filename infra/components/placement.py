@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from pydantic import ValidationInfo
 
@@ -16,6 +17,8 @@ class Placement:
     region: str
     environment: str
     owner: str
+    provider: Mapping[str, str] = field(default_factory=dict)
+    """Arguments that every explicit provider takes besides its own: where the sandbox is, in a run against it."""
 
     @property
     def labels(self) -> dict[str, str]:

@@ -45,6 +45,11 @@ class Home:
         return self.folder / "stacks"
 
     @property
+    def project(self) -> Path:
+        """Generated project: the checkout's program with the generated stack files."""
+        return self.folder / "project"
+
+    @property
     def sandbox(self) -> Path:
         """The sandbox's database and log."""
         return self.folder / "sandbox"

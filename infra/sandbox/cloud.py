@@ -12,7 +12,7 @@ from typing import Any
 
 from infra.sandbox import verbs
 from infra.sandbox.clock import Clock
-from infra.sandbox.discovery import Routes, document
+from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults
 from infra.sandbox.projects import Projects
 from infra.sandbox.refused import Refused, invalid
@@ -103,7 +103,7 @@ class Cloud:
             owner=self._by_id(match.owner),
             collection=match.collection,
             query=request.query,
-            body=checked(match.method.document, match.method.request, raw) if match.method.request and raw else {},
+            body=_checked(match.method, raw),
             raw=raw,
             version=found[1] if found else "",
             media=request.content,
@@ -121,7 +121,9 @@ class Cloud:
             return own
         words = method.resource.split(".")
         is_operation = words[-1].lower().endswith("operations")
-        verb = (verbs.OPERATION_VERBS if is_operation else verbs.VERBS).get(method.verb)
+        verb = (
+            verbs.OPERATION_VERBS.get(method.verb) if is_operation else call.service.verbs.get(method.verb) or verbs.VERBS.get(method.verb)
+        )
         if verb is None:
             raise Refused(501, f"The sandbox does not have {method.id} yet.", status="UNIMPLEMENTED")
         return verb
@@ -186,6 +188,19 @@ class Cloud:
         self.store.delete(host, name)
         self.store.delete("policies", f"{host}/{name}")
 
+    def mark_own(self, host: str, name: str) -> None:
+        """Says that a resource comes with the sandbox, such as a project: nobody is to take it away."""
+        self.store.set_fact(f"own/{host}/{name}", True)
+
+    def resources(self) -> list[dict[str, Any]]:
+        """Everything that stands: service, name, and whether it comes with the sandbox. A policy stands while it binds somebody."""
+        found = []
+        for service, name, body in self.store.every():
+            if service == "policies" and not body.get("bindings"):
+                continue
+            found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
+        return found
+
     def answered_name(self, service: Service, name: str) -> str:
         """A name as the service answers it: with the project's number where it does that."""
         words = name.split("/")
@@ -213,8 +228,18 @@ class Cloud:
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox/{count}"))
 
 
+def _checked(method: Method, raw: Body) -> Body:
+    """The body against its schema. A request that is no resource may repeat what its path says: `name`, `parent`."""
+    if not raw or not method.request:
+        return {}
+    known = method.document.schemas[method.request].get("properties", {})
+    repeats = method.bound - known.keys() if method.request.endswith("Request") else frozenset()
+    return checked(method.document, method.request, {key: value for key, value in raw.items() if key not in repeats})
+
+
 def _json(request: Request) -> Body:
-    if not request.content or "json" not in request.content_type:
+    carries_bytes = request.path.lstrip("/").startswith(UPLOAD) and (request.http == "PUT" or request.query.get("uploadType") == "media")
+    if not request.content or "json" not in request.content_type or carries_bytes:
         return {}
     try:
         body = json.loads(request.content)

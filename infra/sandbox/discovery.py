@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import unquote
 
 VERSION = re.compile(r"v\d+[a-z0-9]*$")
+UPLOAD, DOWNLOAD = "upload", "download"
+"""First words of the paths that carry an object's own bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Method:
     """Schema of the body; empty where it has none."""
     response: str
     query: frozenset[str]
+    bound: frozenset[str]
+    """Parameters of the path."""
     document: Document = field(repr=False)
 
     @property
@@ -70,19 +74,24 @@ class Document:
             last = path.rpartition("/")[2]
             verb = last.rpartition(":")[2] if ":" in last else ""
             path = self.base + (path[: -len(verb) - 1] if verb else path)
-            query = frozenset(name for name, parameter in item.get("parameters", {}).items() if parameter.get("location") == "query")
-            self.methods.append(
-                Method(
-                    id=item["id"],
-                    http=item["httpMethod"],
-                    template=tuple(path.split("/")),
-                    custom=verb,
-                    request=item.get("request", {}).get("$ref", ""),
-                    response=item.get("response", {}).get("$ref", ""),
-                    query=query,
-                    document=self,
-                )
+            where = {name: parameter.get("location") for name, parameter in item.get("parameters", {}).items()}
+            method = Method(
+                id=item["id"],
+                http=item["httpMethod"],
+                template=tuple(path.split("/")),
+                custom=verb,
+                request=item.get("request", {}).get("$ref", ""),
+                response=item.get("response", {}).get("$ref", ""),
+                query=frozenset(name for name, place in where.items() if place == "query"),
+                bound=frozenset(name for name, place in where.items() if place == "path"),
+                document=self,
             )
+            self.methods.append(method)
+            if item.get("supportsMediaUpload") and self.base:
+                uploads = replace(method, template=(UPLOAD, *method.template))
+                self.methods += [uploads, replace(uploads, http="PUT")]  # PUT: the data of a resumable upload
+            if item.get("useMediaDownloadService") and self.base:
+                self.methods.append(replace(method, template=(DOWNLOAD, *method.template)))
         for child in node.get("resources", {}).values():
             self._collect(child)
 
@@ -133,8 +142,8 @@ class Routes:
 
 def _match(method: Method, segments: list[str]) -> Match:
     base = method.document.base.strip("/").count("/") + 1 if method.document.base else 1 if VERSION.match(method.template[0]) else 0
-    if len(method.template) > 1 and VERSION.match(method.template[1]) and not method.document.base:
-        base = 2  # `upload/v1/...`
+    if method.template[0] in (UPLOAD, DOWNLOAD):
+        base += 1 if method.document.base else 2
     after_last = max((i for i, part in enumerate(method.template) if part.startswith("{")), default=base - 1) + 1
     owner = "/".join(unquote(segment) for segment in segments[base:after_last])
     return Match(method, owner, "/".join(segments[after_last:]))

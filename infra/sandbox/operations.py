@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 Metadata = Callable[["Cloud", Body], Body]
 
 
-def start(call: Call, verb: str, body: Body | None, seconds: float, *, response: Body | None = None, empty: bool = False) -> Body:
+def start(
+    call: Call,
+    verb: str,
+    body: Body | None,
+    seconds: float,
+    *,
+    response: Body | None = None,
+    empty: bool = False,
+    sets: Body | None = None,
+    error: Body | None = None,
+) -> Body:
     """
     Begins an operation on `call.target`, and answers it as the service does.
 
@@ -25,9 +35,12 @@ def start(call: Call, verb: str, body: Body | None, seconds: float, *, response:
         seconds: Virtual time it takes; 0 is done in the answer.
         response: What it answers at its end, where that is not the resource.
         empty: Whether it answers nothing.
+        sets: Fields at its end. (default: those of the kind)
+        error: What it fails with.
     """
     cloud, service = call.cloud, call.service
-    fault = cloud.faults.operation(call, verb)
+    fault = error or cloud.faults.operation(call, verb)
+    before = cloud.store.get(service.host, call.target) or {}
     operation: Body = {
         "name": service.operations.name(call, verb),
         "service": service.host,
@@ -36,11 +49,12 @@ def start(call: Call, verb: str, body: Body | None, seconds: float, *, response:
         "version": call.version,
         "resource": call.method.resource,
         "target": call.target,
+        "target_id": before.get("id"),
         "project": call.project,
         "starts": call.now,
         "ends": call.now + seconds * cloud.faults.slowness,
         "removes": body is None,
-        "sets": None if body is None else call.kind.ready,
+        "sets": None if body is None else call.kind.ready if sets is None else sets,
         "undo": verb == "create",
     }
     if fault is not None:

@@ -42,6 +42,8 @@ class Projects:
             f"projects/{project}/billingInfo",
             {"name": f"projects/{project}/billingInfo", "projectId": project, "billingAccountName": ACCOUNT, "billingEnabled": True},
         )
+        self._cloud.mark_own(MANAGER, f"projects/{project}")
+        self._cloud.mark_own(BILLING, f"projects/{project}/billingInfo")
         return body
 
     def get(self, project: str) -> Body | None:

@@ -53,7 +53,7 @@ def _value(document: Document, schema: dict[str, Any], value: Any, path: str) ->
         return _object(document, schema, value, path)
     if kind == "array":
         items = value if isinstance(value, list) else [value]
-        return [_value(document, schema["items"], item, f"{path}[{index}]") for index, item in enumerate(items)]
+        return [_value(document, schema["items"], item, f"{path}[{index}]") for index, item in enumerate(items) if item is not None]
     if kind == "string":
         return _string(schema, value, path)
     if kind == "boolean":

@@ -15,6 +15,7 @@ import json
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ class Server:
             http=request.method,
             host=host,
             path=path,
-            query={key: value for key, value in request.query_params.items() if key not in ("alt", "prettyPrint", "key", "$alt")},
+            query=_query(request),
             content=await request.body(),
             content_type=request.headers.get("content-type", "application/json"),
         )
@@ -82,6 +83,9 @@ class Server:
             answer = self.cloud.handle(call)
         except LostError:
             return _Cut()
+        where = answer.headers.get("Location", "")
+        if where.startswith("/"):
+            answer = replace(answer, headers={**answer.headers, "Location": str(request.base_url).rstrip("/") + where})
         return _response(answer)
 
     async def status(self, request: HttpRequest) -> Response:
@@ -126,9 +130,17 @@ class Server:
         return JSONResponse(self.cloud.projects.make((await request.json())["project"]))
 
     async def resources(self, request: HttpRequest) -> Response:
-        """Every resource: service and name."""
-        found = [{"service": service, "name": name} for service, name, _ in self.cloud.store.every()]
-        return JSONResponse({"resources": found})
+        """Everything that stands."""
+        return JSONResponse({"resources": self.cloud.resources()})
+
+
+def _query(request: HttpRequest) -> dict[str, str]:
+    """What a service reads of the query; a parameter that is given several times is one, by commas."""
+    found: dict[str, str] = {}
+    for key, value in request.query_params.multi_items():
+        if key not in ("prettyPrint", "key", "$alt") and (key, value) != ("alt", "json"):
+            found[key] = f"{found[key]},{value}" if key in found else value
+    return found
 
 
 def _response(answer: Answer) -> Response:

@@ -8,7 +8,7 @@ verb of its name (`verbs.py`) on the kind of its resource, else by 501.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from infra.sandbox.refused import Refused, Style
@@ -150,9 +150,13 @@ class Service:
     exists: Callable[[Call], Refused] | None = None
     prepare: Callable[[Call], None] = nothing
     """Runs before every method, such as to read `projects/-`."""
+    usual: Kind = field(default_factory=lambda: Kind(""))
+    """What a resource without a kind of its own is."""
+    verbs: Mapping[str, Handler] = field(default_factory=dict)
+    """Last word of a method's id, such as `setLabels` -> what answers it for every resource that has no handler for it."""
     public_projects: frozenset[str] = frozenset()
     """Projects of Google that anybody reads, such as those of images."""
 
     def kind(self, resource: str) -> Kind:
-        """The kind of a resource; one without a word of its own is kept as it is sent."""
-        return next((kind for kind in self.kinds if kind.resource == resource), None) or Kind(resource)
+        """The kind of a resource; one without a word of its own is the service's usual kind: kept as it is sent, if nothing else is said."""
+        return next((kind for kind in self.kinds if kind.resource == resource), None) or replace(self.usual, resource=resource)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import Any
 
@@ -142,26 +143,32 @@ def refreshed(inputs: dict[str, Any], state: dict[str, Any], sets: Collection[st
     """The inputs that a refresh found: as written where Google says the same in other words, else what Google says."""
     made = {}
     for key, value in inputs.items():
-        path = f"{dotted}.{key}" if dotted else key
-        if key == DEFAULTS or key not in state:
-            made[key] = value
-        else:
-            made[key] = _refreshed(value, state[key], sets, path)
+        found = _refreshed(value, state[key], sets, f"{dotted}.{key}" if dotted else key) if key != DEFAULTS and key in state else value
+        if found is not None:
+            made[key] = found
     return made
 
 
 def _refreshed(value: Any, found: Any, sets: Collection[str], dotted: str) -> Any:
-    if isinstance(value, dict) and isinstance(found, dict):
-        if DEFAULTS in value:
-            return refreshed(value, found, sets, dotted)
-        return found
-    if isinstance(value, list) and isinstance(found, list):
-        if dotted in sets and sorted(map(str, value)) == sorted(map(str, found)):
-            return value
-        if len(value) == len(found):
-            return [_refreshed(part, other, sets, dotted) for part, other in zip(value, found, strict=True)]
-        return found
+    if isinstance(value, dict) and isinstance(found, dict) and DEFAULTS in value:
+        return refreshed(value, found, sets, dotted)
+    if isinstance(value, list) and isinstance(found, list) and len(value) == len(found):
+        if dotted in sets:
+            found = _in_order(value, found, sets, dotted)
+        return [_refreshed(part, other, sets, dotted) for part, other in zip(value, found, strict=True)]
     return value if same(value, found) else found
+
+
+def _in_order(value: list[Any], found: list[Any], sets: Collection[str], dotted: str) -> list[Any]:
+    """What was found, in the order of what was written where it is the same."""
+    left = list(found)
+    ordered: list[Any] = []
+    for part in value:
+        match = next((other for other in left if _refreshed(part, other, sets, dotted) == part), None)
+        ordered.append(match)
+        if match is not None:
+            left.remove(match)
+    return [left.pop(0) if part is None else part for part in ordered]
 
 
 def same(value: Any, found: Any) -> bool:
@@ -169,6 +176,15 @@ def same(value: Any, found: Any) -> bool:
     if value == found or (is_empty(value) and is_empty(found)):
         return True
     if isinstance(value, str) and isinstance(found, str):
+        if value.startswith("{") and found.startswith("{"):
+            return _holds(json.loads(found), json.loads(value))
         short, long = sorted((value.lower(), found.lower()), key=len)
         return short == long or (bool(short) and long.endswith(f"/{short}"))
-    return str(value) == str(found)
+    return not isinstance(value, dict | list | bool) and str(value) == str(found)
+
+
+def _holds(found: Any, value: Any) -> bool:
+    """Whether everything of *value* is in *found*, which may say more."""
+    if isinstance(value, dict) and isinstance(found, dict):
+        return all(_holds(found.get(key), part) for key, part in value.items())
+    return bool(value == found)

@@ -90,7 +90,7 @@ class Check:
                     number = float("nan")
                 if number.is_integer():
                     return int(value) if not isinstance(value, float) else int(number)
-                if kind == "number" and number == number:  # noqa: PLR0124 - not a number is not equal to itself
+                if kind == "number" and number == number:
                     return number
         return self._fail(path, f"is not {WORDS[kind]}; got {value!r}")
 

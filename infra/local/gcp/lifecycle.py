@@ -45,7 +45,11 @@ class Lifecycle:
         """Makes the resource of checked *inputs*."""
         inputs = self._plain(inputs)
         names = self.names(inputs)
-        answer = self.call("POST", self.fill(self.row.created_in, names), self.row.create_query, self.create_body(inputs, names), names)
+        path, sent = self.fill(self.row.created_in, names), self.create_body(self._sent(inputs), names)
+        try:
+            answer = self.call(self.row.create_method, path, self.row.create_query, sent, names)
+        except GoogleError as error:
+            raise ProviderError(f"Error creating {self._noun}: {error}") from None
         try:
             answer = self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
@@ -79,10 +83,7 @@ class Lifecycle:
             if update.reads_first:
                 state = state | {key: value for key, value in (self.get(names) or {}).items() if key in update.kept}
             self._change(update, mine, inputs, state, names)
-        made = self._there(names, state | inputs)
-        if made is None:
-            raise ProviderError(f"{self._noun} {id} is gone: `pulumi refresh` takes note of it")
-        return made
+        return self._now(id, names, state | inputs)
 
     def delete(self, id: str, state: dict[str, Any]) -> None:
         """Takes the resource away; that there is none is well."""
@@ -98,14 +99,14 @@ class Lifecycle:
 
     # What subclasses change
 
-    def create_body(self, inputs: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    def create_body(self, inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
         made = bodies.body(self.row, inputs, names, bodies.in_body(self.row)) | self.row.constants
         return {self.row.create_wrap: made} if self.row.create_wrap else made
 
-    def created(self, names: dict[str, str], inputs: dict[str, Any]) -> None:
+    def created(self, names: dict[str, Any], inputs: dict[str, Any]) -> None:
         """What is left to do after the create."""
 
-    def get(self, names: dict[str, str]) -> dict[str, Any] | None:
+    def get(self, names: dict[str, Any]) -> dict[str, Any] | None:
         """Google's form of the resource; None where there is none."""
         try:
             return self.call("GET", self.fill(self.row.url, names), self.row.read_query, None, names)
@@ -114,7 +115,7 @@ class Lifecycle:
                 return None
             raise
 
-    def outputs(self, answer: dict[str, Any], names: dict[str, str], written: dict[str, Any]) -> dict[str, Any]:
+    def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         """The outputs that Google's answer says."""
         id = self.fill(self.row.id_template, names)
         return {"id": id} | bodies.outputs(self.row, answer, names, written)
@@ -125,12 +126,18 @@ class Lifecycle:
     def _noun(self) -> str:
         return self.row.token.rpartition(":")[2]
 
-    def _there(self, names: dict[str, str], written: dict[str, Any]) -> Made | None:
+    def _there(self, names: dict[str, Any], written: dict[str, Any]) -> Made | None:
         answer = self.get(names)
         if answer is None:
             return None
         id = self.fill(self.row.id_template, names)
         return Made(id, self.outputs(answer, names, written | {"pulumiLabels": self._labels(written)}))
+
+    def _now(self, id: str, names: dict[str, Any], written: dict[str, Any]) -> Made:
+        made = self._there(names, written)
+        if made is None:
+            raise ProviderError(f"{self._noun} {id} is gone: `pulumi refresh` takes note of it")
+        return made
 
     def _labels(self, inputs: Mapping[str, Any]) -> dict[str, str]:
         return {**self.client.config.labels, **(inputs.get("labels") or {})}
@@ -139,12 +146,9 @@ class Lifecycle:
         plain: dict[str, Any] = without_defaults(inputs)
         return plain
 
-    def call(self, method: str, path: str, query: Mapping[str, str], body: Any, names: dict[str, str]) -> dict[str, Any]:
+    def call(self, method: str, path: str, query: Mapping[str, str], body: Any, names: dict[str, Any]) -> dict[str, Any]:
         """One call to the row's service. Placeholders in the query are filled in."""
-        if method == "POST" and path == self.fill(self.row.created_in, names):
-            method = self.row.create_method
-        filled = {key: self.fill(value, names) for key, value in query.items()}
-        return self.client.call(method, self.row.service, path, filled, body, idempotent=None if method != "POST" else False)
+        return self.client.call(method, self.row.service, path, {key: self.fill(value, names) for key, value in query.items()}, body)
 
     def fill(self, template: str, names: Mapping[str, Any]) -> str:
         """A URL or query with its placeholders filled in."""
@@ -157,11 +161,11 @@ class Lifecycle:
 
         return re.sub(r"\{(\w+)\}", value, template)
 
-    def names(self, inputs: Mapping[str, Any]) -> dict[str, str]:
+    def names(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """What the URLs' placeholders stand for, by the inputs and the configuration."""
         queries = [*self.row.create_query.values(), *self.row.delete_query.values()]
         wanted = {"project", *placeholders("".join([self.row.url, self.row.created_in, *queries]))}
-        found: dict[str, str] = {}
+        found: dict[str, Any] = {}
         for name in sorted(wanted):
             value = inputs.get(name)
             if value is None or value == "":
@@ -170,7 +174,7 @@ class Lifecycle:
                 found[name] = last(value) if name in ("region", "zone", "location") else value
         return found
 
-    def names_of(self, id: str, state: Mapping[str, Any]) -> dict[str, str]:
+    def names_of(self, id: str, state: Mapping[str, Any]) -> dict[str, Any]:
         """What an id says, in any of the forms that the official provider takes."""
         template = self.row.id_template
         known = self.names({key: value for key, value in state.items() if key not in placeholders(template)})
@@ -194,11 +198,11 @@ class Lifecycle:
                 calls.append((update, mine))
         return calls
 
-    def _change(self, update: Update, mine: list[str], inputs: dict[str, Any], state: dict[str, Any], names: dict[str, str]) -> None:
+    def _change(self, update: Update, mine: list[str], inputs: dict[str, Any], state: dict[str, Any], names: dict[str, Any]) -> None:
         body: dict[str, Any] | None = None
         if update.body:
             body = bodies.body(self.row, self._sent(inputs), names, self._properties(update, mine))
-            body |= {key: state[key] for key in update.kept if state.get(key) is not None}
+            body = dict(update.zeros) | body | {key: state[key] for key in update.kept if state.get(key) is not None}
             body = {update.wrap: body} if update.wrap else body
         query = dict(update.query)
         if update.mask:

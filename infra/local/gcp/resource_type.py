@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infra.local.gcp.lifecycle import Lifecycle
 
-Names = Mapping[str, str]
+Names = Mapping[str, Any]
 """What a URL's placeholders stand for: project, region, name and the like."""
 
 BY_TYPE = object()
@@ -59,10 +59,29 @@ class Update:
     changed_only: bool = False
     """Whether the body holds only what changed."""
     wrap: str = ""
+    zeros: Mapping[str, Any] = field(default_factory=dict)
+    """What is sent for what is empty."""
     kept: tuple[str, ...] = ()
     """Properties of the state, such as a fingerprint, that go along."""
     reads_first: bool = False
     """Whether the resource is read first, so that the kept ones are fresh."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How an IAM policy is read and written whole."""
+
+    parent: str
+    """The input that says whose policy it is."""
+    full: str
+    """What the output says of it."""
+    get: tuple[str, str]
+    """Method and suffix to the URL."""
+    set: tuple[str, str]
+    get_query: Mapping[str, str] = field(default_factory=dict)
+    get_body: Mapping[str, Any] | None = None
+    wrapped: bool = True
+    set_extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +117,8 @@ class ResourceType:
     sets: tuple[str, ...] = ()
     """Lists whose order says nothing."""
     mask_names: Mapping[str, str] = field(default_factory=dict)
+    policy: Policy | None = None
+    """Of IAM members only."""
     lifecycle: type[Lifecycle] | None = None
     """What a row cannot say. (default: the plain one)"""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -57,6 +59,11 @@ class Client:
         self._http = http
         self._pause = pause
         self._now = now
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+
+    def alone(self, what: str) -> threading.Lock:
+        """A lock on what several resources change as one, such as a policy."""
+        return self._locks[what]
 
     def call(
         self,
@@ -99,7 +106,7 @@ class Client:
             else:
                 if answer.status_code not in TRANSIENT or not safe or attempt == ATTEMPTS:
                     return _read(answer)
-            self._wait(backoff)
+            self.wait(backoff)
             backoff *= 2
         raise AssertionError("every attempt returns, raises or is followed by another")
 
@@ -120,20 +127,21 @@ class Client:
                 raise OperationError(f"{poll}: has not ended within {OPERATION_SECONDS / 60:.0f} minutes")
             answer = self.call("GET", service, poll)
             if not _done(answer):
-                self._wait(delay)
+                self.wait(delay)
                 delay = min(delay * 1.6, LONGEST_POLL_SECONDS)
         if error := answer.get("error"):
             raise OperationError(_operation_words(error))
         response = answer.get("response") or {}
         return {key: value for key, value in response.items() if key != "@type"}
 
+    def wait(self, seconds: float) -> None:
+        """Waits, unless the user cancels."""
+        self._pause(seconds)
+        self._look()
+
     def _look(self) -> None:
         if self._pause(0):
             raise ProviderError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
-
-    def _wait(self, seconds: float) -> None:
-        self._pause(seconds)
-        self._look()
 
 
 def _read(answer: httpx.Response) -> dict[str, Any]:

@@ -63,7 +63,8 @@ class Folder(provider_pb2_grpc.ResourceProviderServicer):
     def Diff(self, request, context):  # noqa: N802
         changed = [key for key, value in request.news.fields.items() if request.old_inputs.fields.get(key) != value]
         kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
-        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
+        renamed = ["name"] if "name" in changed else []
+        return provider_pb2.DiffResponse(changes=kind, diffs=changed, replaces=renamed)
 
     def Create(self, request, context):  # noqa: N802
         if request.preview:

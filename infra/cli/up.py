@@ -1,0 +1,133 @@
+"""`accelform up`, `down`, `env` and `recover`: regions on this machine, against the sandbox."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infra.cli.output import console, plain_table, print_json
+from infra.cli.progress import Progress
+from infra.errors import ExitCode
+
+if TYPE_CHECKING:
+    from infra.local.up import Place, Result
+
+
+def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
+    """`accelform up`."""
+    from infra.check import stack_files
+    from infra.local import up
+
+    started = time.monotonic()
+    progress = Progress(quiet=as_json)
+    stacks = stack_files(names, folder)
+    place = up.prepare(Path.cwd(), stacks, progress)
+    results = [up.up(place, stack.stack, progress) for stack in stacks]
+    seconds = time.monotonic() - started
+    if as_json:
+        print_json(_json(place, results, seconds))
+        return ExitCode.OK
+    _print(results)
+    out = console()
+    out.print(f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs.")
+    out.print('look: accelform sandbox status    plain pulumi: eval "$(accelform env)"    away with it: accelform down', markup=False)
+    return ExitCode.OK
+
+
+def down(names: Sequence[str], folder: Path, *, force: bool, as_json: bool) -> int:
+    """`accelform down`."""
+    from infra.check import stack_files
+    from infra.errors import Problem, SpecError
+    from infra.local import up
+    from infra.local.home import Home
+
+    started = time.monotonic()
+    progress = Progress(quiet=as_json)
+    home = Home.of(Path.cwd())
+    standing = up.standing(home)
+    unknown = [name for name in names if name not in standing]
+    if unknown:
+        allowed = ", ".join(standing) or "none is up"
+        raise SpecError("accelform down", [Problem(name, "there is no such stack in the sandbox", allowed) for name in unknown])
+    results: list[Result] = []
+    gone = list(names) or standing
+    left: list[str] = []
+    if gone and not force:
+        place = up.prepare(Path.cwd(), [file for file in stack_files([], folder) if file.stack in gone], progress)
+        results = [up.down(place, stack, progress) for stack in gone]
+        left = up.left_over(place) if set(gone) == set(standing) else []
+    everything = set(gone) == set(standing) and not left
+    if everything:
+        up.clear(home)
+    if as_json:
+        print_json(
+            {"exit_code": int(ExitCode.FINDINGS if left else ExitCode.OK), "stacks": [_result(one) for one in results], "left": left}
+        )
+    else:
+        _print(results)
+        out = console()
+        for name in left:
+            out.print(f"left over: {name}", markup=False)
+        if everything:
+            out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the regions or of the sandbox.")
+    return ExitCode.FINDINGS if left else ExitCode.OK
+
+
+def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
+    """`accelform env`: variables on standard output, all else on standard error."""
+    from infra.check import stack_files
+    from infra.local import up
+
+    place = up.prepare(Path.cwd(), stack_files(names, folder), Progress(quiet=as_json))
+    variables = up.shell(place)
+    if as_json:
+        print_json(variables)
+    else:
+        console().out("".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items()), end="", highlight=False)
+    return ExitCode.OK
+
+
+def recover(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
+    """`accelform recover`."""
+    from infra.check import stack_files
+    from infra.local import up
+
+    progress = Progress(quiet=as_json)
+    stacks = stack_files(names, folder)
+    place = up.prepare(Path.cwd(), stacks, progress)
+    done = {stack.stack: up.recovered(place, stack.stack, progress) for stack in stacks}
+    if as_json:
+        print_json({"exit_code": 0, "stacks": done})
+    else:
+        for stack, lines in done.items():
+            console().print(f"{stack}: {'; '.join(lines) or 'nothing to recover'}", markup=False)
+    return ExitCode.OK
+
+
+def _print(results: Sequence[Result]) -> None:
+    if not results:
+        return
+    table = plain_table("stack", "created", "updated", "replaced", "deleted", "same", "seconds", right=("seconds",))
+    for one in results:
+        count = one.changes
+        row = (count.get("create", 0), count.get("update", 0), count.get("replace", 0), count.get("delete", 0), count.get("same", 0))
+        table.add_row(one.stack, *(str(number) for number in row), f"{one.seconds:.1f}")
+    console().print(table)
+
+
+def _result(one: Result) -> dict[str, Any]:
+    return {"stack": one.stack, "changes": one.changes, "seconds": round(one.seconds, 2), "recovered": one.recovered}
+
+
+def _json(place: Place, results: Sequence[Result], seconds: float) -> dict[str, Any]:
+    return {
+        "exit_code": 0,
+        "engine": {"version": place.engine.version, "path": str(place.engine.path)},
+        "plugin": place.plugin.kind,
+        "sandbox": place.sandbox.base,
+        "stacks": [_result(one) for one in results],
+        "seconds": round(seconds, 2),
+    }

@@ -1,0 +1,123 @@
+"""Runs an update by the engine, and reads its events as they come."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from infra.local.engine import find
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One resource that the engine begins or has finished."""
+
+    op: str
+    """`create`, `update`, `delete`, `replace`, `same`, `read`, `refresh` ..."""
+    type: str
+    name: str
+    done: bool
+    failed: bool = False
+
+    @property
+    def changes(self) -> bool:
+        return self.op not in ("same", "read", "refresh")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an update did, or a preview would do."""
+
+    code: int = 0
+    changes: dict[str, int] = field(default_factory=dict)
+    """Operation -> number of resources."""
+    replaced: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    """Mandatory policies that do not hold."""
+    said: list[str] = field(default_factory=list)
+    """What the engine wrote besides events."""
+
+    @property
+    def changed(self) -> int:
+        return sum(count for op, count in self.changes.items() if op not in ("same", "read", "refresh"))
+
+    def text(self) -> str:
+        """Why it failed, as the engine and the provider put it."""
+        lines = self.violations + self.errors or self.said[-12:]
+        return "\n".join(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+def run(
+    arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, step: Callable[[Step], None] | None = None
+) -> Outcome:
+    """`pulumi ARGUMENTS --json`, an event a line. An interrupt reaches the engine too, which ends what it began."""
+    outcome = Outcome()
+    with subprocess.Popen(
+        [str(engine.path), *arguments, "--json", "--non-interactive"],
+        cwd=folder,
+        env=dict(env) | {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "true"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            for one in _read(line, outcome):
+                if step is not None:
+                    step(one)
+        outcome.code = process.wait()
+    return outcome
+
+
+def _read(line: str, outcome: Outcome) -> Iterator[Step]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        outcome.said.append(line.rstrip())
+        return
+    if not isinstance(event, dict):
+        return
+    if begun := event.get("resourcePreEvent"):
+        yield _step(begun["metadata"], done=False)
+    elif ended := event.get("resOutputsEvent"):
+        one = _step(ended["metadata"], done=True)
+        if one.op == "replace":
+            outcome.replaced.append(f"{one.type} {one.name}")
+        yield one
+    elif failed := event.get("resOpFailedEvent"):
+        yield _step(failed["metadata"], done=True, failed=True)
+    elif said := event.get("diagnosticEvent"):
+        message = said.get("message", "").strip()
+        if message and not said.get("ephemeral"):
+            where = _name(said["urn"]) if said.get("urn") else ""
+            kind = outcome.errors if said.get("severity") == "error" else outcome.warnings if said.get("severity") == "warning" else None
+            if kind is not None and not _repeats(message):
+                kind.append(f"{where}: {message}" if where else message)
+    elif policy := event.get("policyEvent"):
+        if policy.get("enforcementLevel") == "mandatory":
+            outcome.violations.append(
+                f"{_name(policy.get('resourceUrn', ''))}: {policy['policyName']}: {' '.join(policy['message'].split())}"
+            )
+    elif summary := event.get("summaryEvent"):
+        outcome.changes = {op: count for op, count in (summary.get("resourceChanges") or {}).items() if count}
+
+
+def _repeats(message: str) -> bool:
+    """What the engine adds to every failure, after the failure itself was said."""
+    return message in ("update failed", "preview failed", "an unhandled error occurred: Program exited with non-zero exit code: 1")
+
+
+def _step(metadata: dict[str, Any], *, done: bool, failed: bool = False) -> Step:
+    return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed)
+
+
+def _name(urn: str) -> str:
+    words = urn.split("::")
+    return f"{words[2].rpartition('$')[2]} {words[3]}" if len(words) > 3 else ""

@@ -1,0 +1,145 @@
+"""One member of an IAM policy: the whole policy is read, changed and written back, with its etag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from infra.local.gcp.lifecycle import Lifecycle, Made
+from infra.local.gcp.resource_type import Policy
+from infra.local.gcp.rest import GoogleError
+from infra.provider.server import ProviderError
+
+ATTEMPTS = 10
+FIRST_BACKOFF_SECONDS = 0.1
+VERSION = 3
+
+
+class Grant(NamedTuple):
+    """Who has which role, under which condition."""
+
+    role: str
+    member: str
+    condition: dict[str, Any] | None
+
+    def of(self, binding: dict[str, Any]) -> bool:
+        """Whether a binding is of this role and condition."""
+        return binding.get("role") == self.role and _plain(binding.get("condition")) == _plain(self.condition)
+
+
+class IamMember(Lifecycle):
+    """A member of the policy of the resource that the row's URL names."""
+
+    @property
+    def policy(self) -> Policy:
+        assert self.row.policy, "a row with this lifecycle says how its policy is read"
+        return self.row.policy
+
+    def create(self, inputs: dict[str, Any]) -> Made:
+        inputs = self._plain(inputs)
+        names, grant = self._parent(inputs), _grant(inputs)
+
+        def with_member(bindings: list[dict[str, Any]]) -> None:
+            mine = next((binding for binding in bindings if grant.of(binding)), None)
+            if mine is None:
+                mine = {"members": [], "role": grant.role} | ({"condition": grant.condition} if grant.condition else {})
+                bindings.append(mine)
+            if grant.member not in mine["members"]:
+                mine["members"].append(grant.member)
+
+        self._rewrite(names, with_member)
+        return self._made(names, grant, self._get(names))
+
+    def read(self, id: str, state: dict[str, Any]) -> Made | None:
+        known = state if {"role", "member", self.policy.parent} <= state.keys() else self._of_id(id)
+        names, grant = self._parent(known), _grant(known)
+        try:
+            policy = self._get(names)
+        except GoogleError as error:
+            if error.code == 404:
+                return None
+            raise
+        found = any(grant.of(binding) and grant.member in binding.get("members", []) for binding in policy.get("bindings", []))
+        return self._made(names, grant, policy) if found else None
+
+    def delete(self, id: str, state: dict[str, Any]) -> None:
+        names, grant = self._parent(state), _grant(state)
+
+        def without_member(bindings: list[dict[str, Any]]) -> None:
+            for binding in bindings:
+                if grant.of(binding):
+                    binding["members"] = [member for member in binding.get("members", []) if member != grant.member]
+            bindings[:] = [binding for binding in bindings if binding.get("members")]
+
+        try:
+            self._rewrite(names, without_member)
+            self._get(names)
+        except GoogleError as error:
+            if error.code != 404:
+                raise
+
+    def _rewrite(self, names: dict[str, Any], change: Callable[[list[dict[str, Any]]], None]) -> None:
+        """Reads the policy, changes it and writes it. Somebody else's write in between is Google's 409: then all of it again."""
+        method, suffix = self.policy.set
+        url = self.fill(self.row.url, names)
+        with self.client.alone(f"{self.row.service}/{url}"):
+            backoff = FIRST_BACKOFF_SECONDS
+            for attempt in range(1, ATTEMPTS + 1):
+                policy = self._get(names)
+                bindings = list(policy.get("bindings", []))
+                change(bindings)
+                policy = {key: value for key, value in policy.items() if key not in ("bindings", "kind", "resourceId")}
+                policy |= {"version": VERSION} | ({"bindings": bindings} if bindings else {})
+                body = {"policy": policy} | dict(self.policy.set_extra) if self.policy.wrapped else policy
+                try:
+                    self.client.call(method, self.row.service, url + suffix, body=body)
+                except GoogleError as error:
+                    if error.code != 409 or attempt == ATTEMPTS:
+                        raise
+                    self.client.wait(backoff)
+                    backoff *= 2
+                else:
+                    return
+
+    def _get(self, names: dict[str, Any]) -> dict[str, Any]:
+        method, suffix = self.policy.get
+        path = self.fill(self.row.url, names) + suffix
+        return self.client.call(method, self.row.service, path, self.policy.get_query, self.policy.get_body, idempotent=True)
+
+    def _parent(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The names in the URL. The parent may be said by its short name or in full."""
+        said = inputs.get(self.policy.parent, "")
+        in_full = _names(self.policy.full, said)
+        return self.names(inputs) | (in_full or {self.policy.parent: said})
+
+    def _made(self, names: dict[str, Any], grant: Grant, policy: dict[str, Any]) -> Made:
+        full = self.fill(self.policy.full, names)
+        id = f"{full}/{grant.role}/{grant.member}" + (f"/{grant.condition['title']}" if grant.condition else "")
+        known = {"role": grant.role, "member": grant.member, "condition": grant.condition, "etag": policy.get("etag", "")}
+        outputs = {name: known.get(name, names.get(name)) for name in self.schema.outputs}
+        return Made(id, {"id": id} | outputs | {self.policy.parent: full})
+
+    def _of_id(self, id: str) -> dict[str, Any]:
+        """What an id to import says: resource, role and member with spaces between, or the id that the state has."""
+        parts = id.split(" ")
+        if len(parts) == 3:
+            return {self.policy.parent: parts[0], "role": parts[1], "member": parts[2]}
+        if match := re.fullmatch(r"(.+?)/((?:(?:projects|organizations)/[^/]+/)?roles/[^/]+)/(\w+:.+|allUsers|allAuthenticatedUsers)", id):
+            return {self.policy.parent: match[1], "role": match[2], "member": match[3]}
+        raise ProviderError(f"{id!r} is not the id of a {self._noun}\n  allowed: {self.policy.full} ROLE MEMBER, with spaces between")
+
+
+def _grant(inputs: dict[str, Any]) -> Grant:
+    return Grant(inputs["role"], inputs["member"], _plain(inputs.get("condition")))
+
+
+def _plain(condition: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A condition without what is empty in it."""
+    return {key: value for key, value in condition.items() if value} if condition else None
+
+
+def _names(template: str, said: str) -> dict[str, str]:
+    pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(template))
+    match = re.fullmatch(pattern, said)
+    return match.groupdict() if match else {}

@@ -1,0 +1,38 @@
+"""The table: one row a resource type, one file a service."""
+
+from __future__ import annotations
+
+from infra.local.gcp.resource_type import ResourceType
+from infra.local.gcp.types import (
+    artifact_registry,
+    billing,
+    compute,
+    iam,
+    instances,
+    load_balancing,
+    monitoring,
+    projects,
+    pubsub,
+    storage,
+    tpu,
+    vertex,
+)
+
+TABLE: dict[str, ResourceType] = {
+    row.token: row
+    for service in (
+        artifact_registry,
+        billing,
+        compute,
+        iam,
+        instances,
+        load_balancing,
+        monitoring,
+        projects,
+        pubsub,
+        storage,
+        tpu,
+        vertex,
+    )
+    for row in service.ROWS
+}

@@ -1,0 +1,211 @@
+"""Compute Engine: networks, disks, policies. Machines are in `instances`, what balances load is in `load_balancing`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from infra.local.gcp.lifecycle import Lifecycle
+from infra.local.gcp.resource_type import INT64, REGION, ZONE, Codec, Field, Names, ResourceType, Update, last
+from infra.local.gcp.rest import GoogleError
+from infra.local.gcp.types.router_nat import ROUTER_NAT
+
+GLOBAL = "projects/{project}/global"
+REGIONAL = "projects/{project}/regions/{region}"
+ZONAL = "projects/{project}/zones/{zone}"
+
+SET_LABELS = Update(("labels",), "POST", "/setLabels", kept=("labelFingerprint",))
+
+LOGGED = Codec(lambda value, _: value | {"enable": True}, lambda value: value if value.get("enable") else None)
+"""A log configuration that is there is one that is on."""
+
+NETWORK = ResourceType(
+    "gcp:compute/network:Network",
+    "compute",
+    f"{GLOBAL}/networks/{{name}}",
+    defaults={"autoCreateSubnetworks": True, "networkFirewallPolicyEnforcementOrder": "AFTER_CLASSIC_FIREWALL"},
+    virtual={"deleteDefaultRoutesOnCreate": False},
+    fields=(
+        Field("autoCreateSubnetworks", always=True),
+        Field("routingMode", "routingConfig.routingMode"),
+        Field("bgpAlwaysCompareMed", "routingConfig.bgpAlwaysCompareMed"),
+        Field("bgpBestPathSelectionMode", "routingConfig.bgpBestPathSelectionMode"),
+        Field("bgpInterRegionCost", "routingConfig.bgpInterRegionCost"),
+        Field("deleteBgpAlwaysCompareMed", "routingConfig.deleteBgpAlwaysCompareMed", always=True),
+        Field("gatewayIpv4", "gatewayIPv4"),
+        Field("networkId", "id"),
+        Field("numericId", "id"),
+        Field("params", unread=True),
+    ),
+    updates=(Update(("mtu",)), Update()),
+)
+
+SUBNETWORK = ResourceType(
+    "gcp:compute/subnetwork:Subnetwork",
+    "compute",
+    f"{REGIONAL}/subnetworks/{{name}}",
+    virtual={"sendSecondaryIpRangeIfEmpty": None},
+    defaults={"logConfig.filterExpr": "true"},
+    fields=(
+        Field("region", codec=REGION),
+        Field("logConfig", always=True, zero={"enable": False}, codec=LOGGED),
+        Field("logConfig.metadataFields", always=True),
+        Field("subnetworkId", "id"),
+        Field("params", unread=True),
+    ),
+    updates=(
+        Update(("ipCidrRange",), "POST", "/expandIpCidrRange"),
+        Update(("privateIpGoogleAccess",), "POST", "/setPrivateIpGoogleAccess"),
+        Update(reads_first=True, kept=("fingerprint",)),
+    ),
+)
+
+ROUTER = ResourceType(
+    "gcp:compute/router:Router",
+    "compute",
+    f"{REGIONAL}/routers/{{name}}",
+    fields=(Field("bgp", always=True), Field("region", codec=REGION), Field("params", unread=True)),
+    updates=(Update(),),
+)
+
+FIREWALL = ResourceType(
+    "gcp:compute/firewall:Firewall",
+    "compute",
+    f"{GLOBAL}/firewalls/{{name}}",
+    defaults={"priority": 1000},
+    virtual={"enableLogging": None},
+    sets=("allows", "denies", "destinationRanges", "sourceRanges", "sourceServiceAccounts", "sourceTags", "targetServiceAccounts", "targetTags"),
+    fields=(
+        Field("allows", "allowed"),
+        Field("allows.protocol", "IPProtocol"),
+        Field("denies", "denied"),
+        Field("denies.protocol", "IPProtocol"),
+        Field("logConfig", always=True, zero={"enable": False}, codec=LOGGED),
+        Field("params", unread=True),
+    ),
+    updates=(
+        Update(
+            zeros={
+                "allowed": [],
+                "denied": [],
+                "description": "",
+                "destinationRanges": [],
+                "disabled": False,
+                "sourceRanges": [],
+                "sourceServiceAccounts": [],
+                "sourceTags": [],
+                "targetServiceAccounts": [],
+                "targetTags": [],
+            }
+        ),
+    ),
+)
+
+RESOURCE_POLICY = ResourceType(
+    "gcp:compute/resourcePolicy:ResourcePolicy",
+    "compute",
+    f"{REGIONAL}/resourcePolicies/{{name}}",
+    fields=(Field("diskConsistencyGroupPolicy", always=True), Field("region", codec=REGION)),
+    updates=(Update(),),
+)
+
+
+class GlobalAddress(Lifecycle):
+    """An external address is said by its tier, and not by its type."""
+
+    def create_body(self, inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+        made = super().create_body(inputs, names)
+        if made.get("addressType") == "EXTERNAL":
+            del made["addressType"]
+            made["networkTier"] = "PREMIUM"
+        return made
+
+
+GLOBAL_ADDRESS = ResourceType(
+    "gcp:compute/globalAddress:GlobalAddress",
+    "compute",
+    f"{GLOBAL}/addresses/{{name}}",
+    defaults={"addressType": "EXTERNAL"},
+    updates=(SET_LABELS,),
+    lifecycle=GlobalAddress,
+)
+
+
+def disk_type(value: Any, names: Names) -> str:
+    """The link of a disk type in the zone."""
+    return f"projects/{names['project']}/zones/{names['zone']}/diskTypes/{last(value)}"
+
+
+class Disk(Lifecycle):
+    """A disk is looked at before it is deleted: what uses it would have to let go first."""
+
+    def delete(self, id: str, state: dict[str, Any]) -> None:
+        if self.get(self.names_of(id, state)) is not None:
+            super().delete(id, state)
+
+
+DISK = ResourceType(
+    "gcp:compute/disk:Disk",
+    "compute",
+    f"{ZONAL}/disks/{{name}}",
+    defaults={"eraseWindowsVssSignature": False},
+    virtual={
+        "createSnapshotBeforeDestroy": False,
+        "createSnapshotBeforeDestroyPrefix": None,
+        "eraseWindowsVssSignature": False,
+        "interface": None,
+    },
+    fields=(
+        Field("type", codec=Codec(disk_type, last)),
+        Field("zone", codec=ZONE),
+        Field("size", "sizeGb", codec=Codec(decode=int)),
+        Field("image", "sourceImage"),
+        Field("snapshot", "sourceSnapshot"),
+        Field("diskId", "id"),
+        Field("params", unread=True),
+        Field("physicalBlockSizeBytes", codec=INT64),
+    ),
+    updates=(
+        SET_LABELS,
+        Update(("size",), "POST", "/resize"),
+        Update(("accessMode",), query={"paths": "accessMode"}),
+        Update(("provisionedIops",), query={"paths": "provisionedIops"}),
+        Update(("provisionedThroughput",), query={"paths": "provisionedThroughput"}),
+    ),
+    lifecycle=Disk,
+)
+
+
+class ResizeRequest(Lifecycle):
+    """Only a request that waits no more can be deleted: so it is cancelled first."""
+
+    def delete(self, id: str, state: dict[str, Any]) -> None:
+        names = self.names_of(id, state)
+        try:
+            answer = self.call("POST", self.fill(self.row.url, names) + "/cancel", {}, None, names)
+            self.client.finished(self.row.service, answer, names["project"])
+        except GoogleError as error:
+            if error.code not in (400, 404):
+                raise
+        super().delete(id, state)
+
+
+RESIZE_REQUEST = ResourceType(
+    "gcp:compute/resizeRequest:ResizeRequest",
+    "compute",
+    f"{ZONAL}/instanceGroupManagers/{{instanceGroupManager}}/resizeRequests/{{name}}",
+    url_only=("instanceGroupManager",),
+    fields=(Field("zone", codec=ZONE), Field("statuses", "status", codec=Codec(decode=lambda value: [value] if value else []))),
+    lifecycle=ResizeRequest,
+)
+
+ROWS = (
+    NETWORK,
+    SUBNETWORK,
+    ROUTER,
+    ROUTER_NAT,
+    FIREWALL,
+    RESOURCE_POLICY,
+    GLOBAL_ADDRESS,
+    DISK,
+    RESIZE_REQUEST,
+)

@@ -1,0 +1,70 @@
+"""Cloud Monitoring. Its endpoint has no version: v1 has dashboards, v3 the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from infra.local.gcp.lifecycle import Lifecycle, Made
+from infra.local.gcp.resource_type import Codec, Field, ResourceType, Update
+
+CHANNEL = ResourceType(
+    "gcp:monitoring/notificationChannel:NotificationChannel",
+    "monitoring",
+    "v3/projects/{project}/notificationChannels/{name}",
+    id="projects/{project}/notificationChannels/{name}",
+    named_by_google=True,
+    delete_query={"force": "{forceDelete}"},
+    defaults={"enabled": True},
+    virtual={"forceDelete": False, "sensitiveLabels": None},
+    fields=(Field("enabled", always=True), Field("name")),
+    updates=(Update(),),
+)
+
+ALERT_POLICY = ResourceType(
+    "gcp:monitoring/alertPolicy:AlertPolicy",
+    "monitoring",
+    "v3/projects/{project}/alertPolicies/{name}",
+    id="projects/{project}/alertPolicies/{name}",
+    named_by_google=True,
+    defaults={"enabled": True},
+    fields=(
+        Field("enabled", always=True),
+        Field("name"),
+        Field("creationRecords", "creationRecord", codec=Codec(decode=lambda value: [value])),
+        Field("conditions.conditionThreshold.thresholdValue", always=True),
+    ),
+    updates=(Update(mask=True),),
+)
+
+
+class Dashboard(Lifecycle):
+    """The program writes the dashboard as JSON, which is the body."""
+
+    def create_body(self, inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(inputs["dashboardJson"])
+        return found
+
+    def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+        text = json.dumps(answer, sort_keys=True, separators=(",", ":"))
+        return super().outputs(answer, names, written) | {"dashboardJson": text}
+
+    def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
+        names = self.names_of(id, state)
+        if old["dashboardJson"] != new["dashboardJson"]:
+            etag = json.loads(state["dashboardJson"]).get("etag")
+            body = self.create_body(new, names) | ({"etag": etag} if etag else {})
+            self.call("PATCH", self.fill(self.row.url, names), {}, body, names)
+        return self._now(id, names, state | new)
+
+
+DASHBOARD = ResourceType(
+    "gcp:monitoring/dashboard:Dashboard",
+    "monitoring",
+    "v1/projects/{project}/dashboards/{name}",
+    id="projects/{project}/dashboards/{name}",
+    named_by_google=True,
+    lifecycle=Dashboard,
+)
+
+ROWS = (CHANNEL, ALERT_POLICY, DASHBOARD)

@@ -1,0 +1,102 @@
+"""Cloud Storage."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from infra.local.gcp.iam import IamMember
+from infra.local.gcp.lifecycle import Lifecycle
+from infra.local.gcp.resource_type import INT64, Codec, Field, Policy, ResourceType, Update
+from infra.local.gcp.rest import GoogleError
+from infra.provider.server import ProviderError
+
+
+class Bucket(Lifecycle):
+    """A bucket with something in it is deleted only by `forceDestroy`."""
+
+    def created(self, names: dict[str, Any], inputs: dict[str, Any]) -> None:
+        number = (self.get(names) or {}).get("projectNumber")
+        if number:
+            self._tried(f"projects/{number}", service="compute")
+
+    def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+        own = {"project": written.get("project") or self.client.config.project, "url": f"gs://{names['name']}"}
+        return super().outputs(answer, names, written) | own
+
+    def delete(self, id: str, state: dict[str, Any]) -> None:
+        url = self.fill(self.row.url, self.names_of(id, state))
+        self._tried(f"{url}/anywhereCaches")
+        query = {"versions": "true"}
+        while found := self._tried(f"{url}/o", query).get("items"):
+            if not state.get("forceDestroy"):
+                raise ProviderError(
+                    f"Error trying to delete bucket {id} containing objects without `force_destroy` set to true\n"
+                    "  fix: empty it; or set forceDestroy, `pulumi up`, then destroy"
+                )
+            for item in found:
+                self._tried(f"{url}/o/{quote(item['name'], safe='')}", {"generation": item.get("generation", "")}, method="DELETE")
+        super().delete(id, state)
+
+    def _tried(self, path: str, query: dict[str, str] | None = None, *, service: str = "storage", method: str = "GET") -> dict[str, Any]:
+        """A call to what need not be there."""
+        try:
+            return self.client.call(method, service, path, query)
+        except GoogleError as error:
+            if error.code == 404:
+                return {}
+            raise
+
+
+BUCKET = ResourceType(
+    "gcp:storage/bucket:Bucket",
+    "storage",
+    "b/{name}",
+    id="{name}",
+    create_query={"project": "{project}"},
+    defaults={"forceDestroy": False, "storageClass": "STANDARD"},
+    virtual={"forceDestroy": False},
+    fields=(
+        Field("defaultEventBasedHold"),
+        Field("enableObjectRetention", "objectRetention.enabled"),
+        Field("lifecycleRules", "lifecycle.rule"),
+        Field("lifecycleRules.condition.matchesPrefixes", "matchesPrefix"),
+        Field("lifecycleRules.condition.matchesStorageClasses", "matchesStorageClass"),
+        Field("lifecycleRules.condition.matchesSuffixes", "matchesSuffix"),
+        Field("lifecycleRules.condition.daysSinceCustomTime"),
+        Field("publicAccessPrevention", "iamConfiguration.publicAccessPrevention"),
+        Field("uniformBucketLevelAccess", "iamConfiguration.uniformBucketLevelAccess.enabled", always=True),
+        Field("requesterPays", "billing.requesterPays"),
+        Field("softDeletePolicy.retentionDurationSeconds", codec=INT64, always=True),
+        Field("versioning.enabled", always=True),
+        Field("website"),
+        Field("cors.maxAgeSeconds"),
+        Field("cors.methods", "method"),
+        Field("cors.origins", "origin"),
+        Field("cors.responseHeaders", "responseHeader"),
+        Field("encryption.defaultKmsKeyName"),
+        Field("retentionPolicy.retentionPeriod", codec=Codec(lambda value, _: str(value), str)),
+        Field("hierarchicalNamespace.enabled", always=True),
+        Field("autoclass.enabled", always=True),
+    ),
+    sets=("lifecycleRules",),
+    updates=(Update(changed_only=True),),
+    lifecycle=Bucket,
+)
+
+BUCKET_IAM_MEMBER = ResourceType(
+    "gcp:storage/bucketIAMMember:BucketIAMMember",
+    "storage",
+    "b/{bucket}",
+    policy=Policy(
+        "bucket",
+        "b/{bucket}",
+        get=("GET", "/iam"),
+        set=("PUT", "/iam"),
+        get_query={"optionsRequestedPolicyVersion": "3"},
+        wrapped=False,
+    ),
+    lifecycle=IamMember,
+)
+
+ROWS = (BUCKET, BUCKET_IAM_MEMBER)

@@ -1,0 +1,69 @@
+"""
+The project that sandbox runs use: the checkout's own program, with generated copies of its stack files.
+
+`stack init` and `config` write into a stack file; here they write into the copy, and tracked files stay as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from infra.check import StackFile
+from infra.errors import MachineError
+from infra.local.home import Home
+from infra.local.owner import CONFIG_KEY, SANDBOX
+from infra.sandbox.endpoints import provider_config
+
+
+def check_checkout(checkout: Path) -> None:
+    """
+    Raises:
+        MachineError: The folder is not where the program is.
+    """
+    if not (checkout / "Pulumi.yaml").is_file() or not (checkout / "infra" / "__main__.py").is_file():
+        raise MachineError(
+            f"{checkout} is not a checkout of this project: it has no Pulumi.yaml with infra/\n  fix: go to the checkout's folder"
+        )
+
+
+def write(home: Home, checkout: Path, stacks: Sequence[StackFile], base: str) -> None:
+    """Writes the project and a copy of each stack file, for a sandbox at *base*. Nothing that is as it should be is written again."""
+    from ruamel.yaml import YAML
+
+    home.project.mkdir(mode=0o700, exist_ok=True)
+    _link(home.project / "infra", checkout / "infra")
+    _link(home.project / ".venv", Path(sys.prefix))
+    yaml = YAML(typ="rt", pure=True)
+    yaml.width = 4096
+    settings = yaml.load((checkout / "Pulumi.yaml").read_text(encoding="utf-8"))
+    settings["stackConfigDir"] = os.path.relpath(home.stacks, home.project)
+    settings["runtime"]["options"]["virtualenv"] = sys.prefix
+    _write(yaml, settings, home.project / "Pulumi.yaml")
+    for stack in stacks:
+        target = home.stacks / f"Pulumi.{stack.stack}.yaml"
+        before = yaml.load(target.read_text(encoding="utf-8")) if target.exists() else {}
+        config = yaml.load(stack.path.read_text(encoding="utf-8"))["config"]
+        config[CONFIG_KEY] = SANDBOX
+        config.update({f"gcp:{key}": value for key, value in provider_config(base).items()})
+        salt = {"encryptionsalt": before["encryptionsalt"]} if "encryptionsalt" in before else {}
+        _write(yaml, salt | {"config": config}, target)
+
+
+def _write(yaml: object, data: object, path: Path) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside.open("w", encoding="utf-8") as file:
+        yaml.dump(data, file)  # type: ignore[attr-defined]
+    beside.replace(path)
+
+
+def _link(path: Path, target: Path) -> None:
+    """A link to *target*, which may have moved since."""
+    if path.is_symlink() and path.readlink() == target:
+        return
+    with suppress(FileNotFoundError):
+        path.unlink()
+    path.symlink_to(target)

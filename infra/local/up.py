@@ -1,0 +1,203 @@
+"""Regions on this machine: brought up by the real engine against the sandbox, and taken away again."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from infra.check import StackFile
+from infra.errors import AccelformError, ExitCode
+from infra.local import project, recover
+from infra.local.engine import build, events, find, plugin
+from infra.local.engine.call import call, export, failed
+from infra.local.home import Home
+from infra.local.owner import SANDBOX, check_owner, recorded
+from infra.sandbox import process
+from infra.sandbox.endpoints import environment
+from infra.stack import StackSpec
+
+PACK = "infra/policy"
+
+
+class UpdateError(AccelformError):
+    """The engine, a policy or the cloud said no. What was made until then stays, and the next run goes on from there."""
+
+    exit_code = ExitCode.CLOUD
+
+
+class PolicyError(AccelformError):
+    """A rule does not hold: nothing was made."""
+
+    exit_code = ExitCode.FINDINGS
+
+
+class Progress(Protocol):
+    """Tells a person what happens."""
+
+    def say(self, text: str) -> None:
+        """One line that stays."""
+
+    def steps(self, title: str) -> AbstractContextManager[Callable[[events.Step], None]]:
+        """A bar for one update."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """This machine, ready: where everything is, and what answers."""
+
+    checkout: Path
+    home: Home
+    engine: find.Engine
+    plugin: plugin.Plugin
+    sandbox: process.Running
+
+
+@dataclass(slots=True)
+class Result:
+    """What became of one stack."""
+
+    stack: str
+    changes: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    recovered: list[str] = field(default_factory=list)
+
+
+def prepare(checkout: Path, stacks: Sequence[StackFile], progress: Progress) -> Place:
+    """
+    Everything that a run against the sandbox needs: engine, plugin, sandbox, configuration, and each stack in the backend.
+
+    Raises:
+        SpecError: With every problem of the first wrong stack file.
+        MachineError: This machine lacks something.
+    """
+    project.check_checkout(checkout)
+    projects = dict.fromkeys(StackSpec.load(stack.path).project for stack in stacks)
+    home = Home.of(checkout)
+    home.prepare()
+    engine = build.ensure()
+    progress.say(f"engine: pulumi {engine.version}, {engine.path}")
+    provider = plugin.gcp_plugin(home.pulumi_home, engine)
+    progress.say(f"gcp plugin: {provider.kind} ({provider.why})")
+    sandbox = process.start(home.sandbox, list(projects))
+    progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
+    project.write(home, checkout, stacks, sandbox.base)
+    place = Place(checkout, home, engine, provider, sandbox)
+    for stack in stacks:
+        _check_owner(place, stack.stack)
+    return place
+
+
+def up(place: Place, stack: str, progress: Progress) -> Result:
+    """
+    Previews one stack with the policy pack, and makes it so: policies stop an update only where a preview ran first.
+
+    Raises:
+        PolicyError: A mandatory rule does not hold.
+        UpdateError: The engine or the cloud refused.
+    """
+    started = time.monotonic()
+    result = Result(stack, recovered=recovered(place, stack, progress))
+    preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress)
+    if preview.violations:
+        raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
+    _check(preview, f"stack {stack}: the preview failed, and nothing was made")
+    if preview.changed:
+        done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
+        _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
+        result.changes = done.changes
+    else:
+        result.changes = preview.changes
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def down(place: Place, stack: str, progress: Progress) -> Result:
+    """
+    Destroys one stack of the sandbox, protected resources too: what they protect is data in the cloud, and here is none.
+
+    Raises:
+        UpdateError: The engine or the cloud refused.
+    """
+    started = time.monotonic()
+    result = Result(stack, recovered=recovered(place, stack, progress))
+    env = place.home.env(place.engine)
+    unprotected = call(["state", "unprotect", "--all", "--yes", "--stack", stack], engine=place.engine, env=env, folder=place.home.project)
+    if unprotected.returncode:
+        raise failed(f"stack {stack}: its resources cannot be unprotected", unprotected)
+    done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
+    _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
+    removed = call(["stack", "rm", stack, "--yes", "--preserve-config"], engine=place.engine, env=env, folder=place.home.project)
+    if removed.returncode:
+        raise failed(f"stack {stack}: cannot be removed", removed)
+    (place.home.stacks / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
+    result.changes = done.changes
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def standing(home: Home) -> list[str]:
+    """Stacks that the sandbox's backend knows."""
+    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+
+
+def left_over(place: Place) -> list[str]:
+    """What stands in the sandbox though no stack is left: every service is asked."""
+    found = process.ask(place.sandbox, "GET", "resources")["resources"]
+    return [f"{one['service']}: {one['name']}" for one in found if not one["own"]]
+
+
+def shell(place: Place) -> dict[str, str]:
+    """Variables with which plain `pulumi`, in any folder, works on the sandbox's stacks; and other tools on the sandbox."""
+    return {
+        **place.home.variables(place.engine),
+        "PULUMI_OPTION_CWD": str(place.home.project),
+        **environment(place.sandbox.base),
+    }
+
+
+def clear(home: Home) -> None:
+    """Ends the sandbox, and removes all that runs on this machine left in the checkout."""
+    process.stop(home.sandbox)
+    shutil.rmtree(home.folder, ignore_errors=True)
+
+
+def _check_owner(place: Place, stack: str) -> None:
+    """The stack is the sandbox's, or new: then it is made."""
+    env = place.home.env(place.engine)
+    state = export(stack, engine=place.engine, env=env, folder=place.home.project)
+    if state is None:
+        made = call(["stack", "init", stack], engine=place.engine, env=env, folder=place.home.project)
+        if made.returncode:
+            raise failed(f"stack {stack}: cannot be made", made)
+        return
+    check_owner(stack, recorded(state), SANDBOX)
+
+
+def recovered(place: Place, stack: str, progress: Progress) -> list[str]:
+    """Mends what a killed run left, and says what that was."""
+    done = recover.recover(place.home, stack, engine=place.engine, folder=place.home.project)
+    lines = done.lines()
+    for line in lines:
+        progress.say(line)
+    return lines
+
+
+def _run(place: Place, arguments: list[str], stack: str, title: str, progress: Progress) -> events.Outcome:
+    with progress.steps(title) as step:
+        return events.run(
+            [*arguments, "--stack", stack],
+            engine=place.engine,
+            env=place.home.env(place.engine),
+            folder=place.home.project,
+            step=step,
+        )
+
+
+def _check(outcome: events.Outcome, what: str) -> None:
+    if outcome.code:
+        raise UpdateError(what + "".join(f"\n  {line}" for line in outcome.text().splitlines()))

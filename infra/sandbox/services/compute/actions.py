@@ -1,0 +1,184 @@
+"""Verbs that Compute Engine has for many resources: labels, lists over all places, deletes of what is in use."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+from infra.catalog import places
+from infra.sandbox import operations, verbs
+from infra.sandbox.refused import Refused, rpc_error
+from infra.sandbox.service import Body, Call
+from infra.sandbox.services.compute import automatic, links, zones
+from infra.sandbox.services.compute.resources import check_fingerprint, fingerprint, user_of
+
+LABELS = "Labels fingerprint either invalid or resource labels have changed"
+"""Source: Google's answer in public issue threads."""
+ASKED = re.compile(r"\(?\s*([\w.]+)\s*(eq|ne|!=|=|:)\s*\"?'?([^\"')]*)'?\"?\s*\)?")
+LONG = {"instanceTemplates", "regionNetworkEndpointGroups", "nodeTemplates", "externalVpnGateways", "targetGrpcProxies"}
+LONG_PATCH = {"firewalls", "networks", "sslPolicies"}
+OWN = {
+    "setTarget": "SetTarget",
+    "targetTcpProxies.setBackendService": "TargetTcpProxySetBackendService",
+    "reservations.update": "compute.allocations.update",
+    "futureReservations.update": "update",
+    "networkEdgeSecurityServices.insert": "createNetworkEdgeSecurityService",
+    "networkEdgeSecurityServices.patch": "updateNetworkEdgeSecurityService",
+    "networkEdgeSecurityServices.delete": "deleteNetworkEdgeSecurityService",
+}
+"""`operationType` where it is not the method's verb. Source: recorded traffic."""
+
+
+def operation_type(method: str, verb: str) -> str:
+    """What an operation is called. *verb* is the method's, unless a handler said a word of its own."""
+    _, resource, own = method.split(".")
+    if verb not in ("create", "patch", "update", "delete"):
+        own = verb
+    if f"{resource}.{own}" in OWN or own in OWN:
+        return OWN.get(f"{resource}.{own}") or OWN[own]
+    if (resource in LONG and own in ("insert", "delete")) or (resource in LONG_PATCH and own == "patch"):
+        return f"compute.{resource}.{own}"
+    return own
+
+
+def act(call: Call, body: Body, *, seconds: float = 5, sets: Body | None = None, during: Body | None = None, verb: str = "") -> Any:
+    """Keeps what a verb of a resource's own changed: `call.target` is *body* from now on, with *sets* at the operation's end."""
+    call.cloud.store.put(links.HOST, call.target, {**body, **(during or {})})
+    return operations.start(call, verb or call.method.verb, body, seconds, sets=sets or {})
+
+
+def opened(call: Call) -> Body:
+    """The resource that a verb works on, once all that runs on it is done."""
+    call.target = call.owner
+    verbs.stored(call)
+    verbs.quiet(call)
+    return verbs.stored(call)
+
+
+def set_labels(call: Call) -> Any:
+    """Replaces the labels; the answer's operation is done. Source: recorded traffic."""
+    body = opened(call)
+    check_fingerprint(call.body.get("labelFingerprint", ""), body.get("labelFingerprint", ""), LABELS)
+    body["labels"] = call.body.get("labels", {})
+    body["labelFingerprint"] = fingerprint(body["labels"])
+    return act(call, body, seconds=0)
+
+
+def list_(call: Call) -> Any:
+    """A list, less what its filter does not want."""
+    collection = f"{call.owner}/{call.collection}"
+    automatic.subnetworks(call, f"{collection}/")
+    found = _wanted(call, call.cloud.store.items(links.HOST, collection))
+    size = int(call.query.get("maxResults") or 500)
+    begin = int(call.query.get("pageToken") or 0)
+    page: Body = {
+        "kind": call.method.document.schemas[call.method.response]["properties"]["kind"]["default"],
+        "id": collection,
+        "selfLink": f"https://www.googleapis.com/compute/{call.version}/{collection}",
+    }
+    items = []
+    for name, body in found[begin : begin + size]:
+        call.target = name
+        items.append(verbs.answered(call, body))
+    if items:
+        page["items"] = items
+    if begin + size < len(found):
+        page["nextPageToken"] = str(begin + size)
+    return page
+
+
+def aggregated_list(call: Call) -> Any:
+    """What a project has of a kind, place by place; a place without says so. Source: recorded traffic."""
+    word = call.collection.rpartition("/")[2]
+    if word == "subnetworks":
+        for region in automatic.regions():
+            automatic.subnetworks(call, f"{call.owner}/regions/{region}/{word}/")
+    scopes = [*(f"regions/{region}" for region in places.regions()), *(f"zones/{zone}" for zone in zones.names())]
+    found: dict[str, list[Body]] = {scope: [] for scope in ["global", *scopes]}
+    every = [(name, body) for _, name, body in call.cloud.store.every(links.HOST, f"{call.owner}/")]
+    for name, body in _wanted(call, every):
+        words = name.split("/")
+        scope = "global" if words[2] == "global" else "/".join(words[2:4])
+        if words[-2] == word and scope in found:
+            call.target = name
+            found[scope].append(verbs.answered(call, body))
+    return {
+        "kind": call.method.document.schemas[call.method.response]["properties"]["kind"]["default"],
+        "id": f"{call.owner}/{call.collection}",
+        "items": {scope: {word: items} if items else _nothing_in(scope) for scope, items in found.items()},
+        "selfLink": f"https://www.googleapis.com/compute/{call.version}/{call.owner}/{call.collection}",
+    }
+
+
+def _nothing_in(scope: str) -> Body:
+    return {
+        "warning": {
+            "code": "NO_RESULTS_ON_PAGE",
+            "message": f"No results for the scope '{scope}'.",
+            "data": [{"key": "scope", "value": scope}],
+        }
+    }
+
+
+def _wanted(call: Call, found: list[tuple[str, Body]]) -> list[tuple[str, Body]]:
+    """
+    Those that the filter wants. `eq` takes a regular expression, `=` a value, `:` a part of it.
+
+    Raises:
+        Refused: The filter is none that the sandbox reads.
+    """
+    text = call.query.get("filter", "")
+    if not text:
+        return found
+    for part in re.split(r"\s+AND\s+|(?<=\))\s*(?=\()", text):
+        asked = ASKED.fullmatch(part.strip())
+        if asked is None:
+            raise Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", reason="invalid")
+        path, sign, value = asked.groups()
+        found = [(name, body) for name, body in found if _fits(body, path, sign, value)]
+    return found
+
+
+def _fits(body: Body, path: str, sign: str, value: str) -> bool:
+    got: Any = body
+    for word in path.split("."):
+        got = got.get(word) if isinstance(got, dict) else None
+    text = str(got).lower() if isinstance(got, bool) else "" if got is None else str(got)
+    if sign in ("eq", "ne"):
+        return (re.fullmatch(value, text) is not None) == (sign == "eq")
+    if sign == ":":
+        return got is not None if value == "*" else value in text
+    return (text == value) == (sign == "=")
+
+
+def get(call: Call) -> Any:
+    """One; what Google makes by itself is made when it is asked."""
+    automatic.subnetworks(call, call.owner)
+    return verbs.get(call)
+
+
+def delete_network(call: Call) -> Any:
+    """A network that is in use is refused by its operation, not by the answer. Source: recorded traffic of Google."""
+    body = opened(call)
+    if body.get("autoCreateSubnetworks"):
+        for region in automatic.regions():
+            _remove_if_unused(call, f"projects/{call.project}/regions/{region}/subnetworks/{links.last(call.owner)}")
+    user = user_of(call, call.target)
+    if not user:
+        return operations.start(call, "delete", None, 10, empty=True)
+    said = f"The network resource '{call.target}' is already being used by '{user}'"
+    error = rpc_error("INVALID_ARGUMENT", said, compute_code="RESOURCE_IN_USE_BY_ANOTHER_RESOURCE")
+    return operations.start(call, "delete", None, 10, empty=True, error=error)
+
+
+def _remove_if_unused(call: Call, name: str) -> None:
+    if call.cloud.store.get(links.HOST, name) is not None and not user_of(call, name):
+        call.cloud.remove(links.HOST, name)
+
+
+def renewed(body: Body) -> Body:
+    """A copy whose fingerprint is another."""
+    after = copy.deepcopy(body)
+    after.pop("fingerprint", None)
+    return {**after, "fingerprint": fingerprint(after)}

@@ -1,0 +1,221 @@
+"""What every resource of Compute Engine has: id, links, fingerprints; what it refers to must be there, and what is used stays."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from infra.sandbox.clock import pacific
+from infra.sandbox.operations import number
+from infra.sandbox.refused import Refused
+from infra.sandbox.service import Body, Call, Kind, nothing
+from infra.sandbox.services.compute import automatic, links
+
+RECORDED = "abcdef0123A="
+"""The one fingerprint that public recordings of Google's traffic have in place of every other. It is taken for the current one, so that
+they can be replayed; no fingerprint of the sandbox is ever this one."""
+NAME = re.compile(r"(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)")
+SECONDS: Mapping[str, float] = {"create": 10, "patch": 5, "update": 5, "delete": 10}
+REFERS = {
+    "network": "network",
+    "subnetwork": "subnetwork",
+    "healthChecks": "healthCheck",
+    "urlMap": "urlMap",
+    "defaultService": "backendService",
+    "backendService": "backendService",
+    "service": "backendService",
+    "target": "target",
+    "sslCertificates": "sslCertificate",
+    "group": "group",
+    "instanceTemplate": "instanceTemplate",
+    "workloadPolicy": "resourcePolicy",
+    "resourcePolicies": "resourcePolicy",
+    "source": "disk",
+    "nodeTemplate": "nodeTemplate",
+}
+"""Field that refers to another resource -> its word for it in a refusal."""
+HEALTH = re.compile(r"/(?:httpHealthChecks|httpsHealthChecks)/")
+
+Change = Callable[[Call, Body], None]
+
+
+def wrong(field: str, value: object, said: str, reason: str = "invalid") -> Refused:
+    """Compute Engine's words for a value that cannot be. Source: answers of Google in public issue threads."""
+    return Refused(400, f"Invalid value for field 'resource.{field}': '{value}'. {said}", reason=reason)
+
+
+def missing(name: str) -> Refused:
+    """Source: recorded traffic of Compute Engine."""
+    return Refused(404, f"The resource '{HEALTH.sub('/healthChecks/', name)}' was not found")
+
+
+def fingerprint(value: Any) -> str:
+    """Eight bytes in base64, another for every other value."""
+    return base64.b64encode(hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()[:8]).decode()
+
+
+def check_fingerprint(sent: str, current: str, said: str) -> None:
+    """
+    Raises:
+        Refused: *sent* is not the *current* one.
+    """
+    if sent not in (current, RECORDED):
+        raise Refused(412, said)
+
+
+def kind(
+    resource: str,
+    *,
+    defaults: Change = nothing,
+    fill: Change = nothing,
+    check: Callable[[Call, Body, Body | None], None] = nothing,
+    release: Change = nothing,
+    changed: Callable[[Call, Body, Body], None] = nothing,
+    immutable: tuple[str, ...] = (),
+    during: Mapping[str, Body] | None = None,
+    ready: Body | None = None,
+    seconds: Mapping[str, float] | None = None,
+    show: Callable[[Call, Body], Body] | None = None,
+) -> Kind:
+    """
+    A kind of Compute Engine.
+
+    Args:
+        defaults: Adds values that were not sent; also after each change, since a PUT replaces all.
+        fill: Adds what the service says once.
+    """
+
+    def filled(call: Call, body: Body) -> None:
+        fill_in(call, body)
+        defaults(call, body)
+        fill(call, body)
+        refers(call, body)
+        stamp(call, body)
+
+    def follows(call: Call, body: Body, before: Body) -> None:
+        if "fingerprint" in call.body and "fingerprint" in before:
+            check_fingerprint(call.body["fingerprint"], before["fingerprint"], "Invalid fingerprint.")
+        sent = links.normalise(dict(body), call.project)
+        body.clear()
+        body.update(sent)
+        defaults(call, body)
+        changed(call, body, before)
+        refers(call, body)
+        stamp(call, body)
+
+    return Kind(
+        resource,
+        id_from="body:name",
+        immutable=immutable,
+        seconds={**SECONDS, **(seconds or {})},
+        during=during or {},
+        ready=ready or {},
+        fill=filled,
+        check=check,
+        changed=follows,
+        release=release,
+        show=lambda call, body: shown(call, show(call, body) if show else body),
+        not_found=lambda call: missing(call.target),
+        exists=lambda call: Refused(409, f"The resource '{call.target}' already exists"),
+    )
+
+
+def fill_in(call: Call, body: Body) -> None:
+    """What the service adds to every new one."""
+    if not NAME.fullmatch(str(body.get("name", ""))):
+        raise wrong("name", body.get("name", ""), f"Must be a match of regex '{NAME.pattern}'")
+    sent = links.normalise(dict(body), call.project)
+    body.clear()
+    body.update(sent)
+    known = properties(call)
+    count = call.cloud.store.next("ids")
+    words = call.target.split("/")
+    body |= {
+        "kind": known.get("kind", {}).get("default", ""),
+        "id": number(f"{call.target}{count}"),
+        "creationTimestamp": pacific(call.now),
+        "selfLink": links.LINK + call.target,
+    }
+    if "selfLinkWithId" in known:
+        body["selfLinkWithId"] = f"{links.LINK}{'/'.join(words[:-1])}/{body['id']}"
+    for place in ("zone", "region"):
+        if place in known and words[2] == f"{place}s":
+            body[place] = links.LINK + "/".join(words[:4])
+
+
+def stamp(call: Call, body: Body) -> None:
+    """Writes the fingerprints anew."""
+    known = properties(call)
+    if "labelFingerprint" in known or "labelFingerprint" in body:
+        body["labelFingerprint"] = fingerprint(body.get("labels", {}))
+    if "fingerprint" in known or "fingerprint" in body:
+        body["fingerprint"] = fingerprint({key: value for key, value in body.items() if key not in ("fingerprint", "labels", "labelFingerprint")})
+
+
+def properties(call: Call) -> Mapping[str, Body]:
+    """Fields of the resource that the call sends."""
+    schema: Body = call.method.document.schemas.get(call.method.request, {})
+    found: Mapping[str, Body] = schema.get("properties", {})
+    return found
+
+
+def shown(call: Call, body: Body) -> Body:
+    """Without empty lists, and with the addresses of the version that is asked."""
+    return dict(links.in_version(_without_empty_lists(body), call.version))
+
+
+def _without_empty_lists(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _without_empty_lists(value) for key, value in node.items() if value != []}
+    if isinstance(node, list):
+        return [_without_empty_lists(value) for value in node]
+    return node
+
+
+def refers(call: Call, body: Body) -> None:
+    """
+    What a resource refers to must be there, if it is in a project of the sandbox.
+
+    Raises:
+        Refused: It is not.
+    """
+    for path, link in links.paths(body):
+        field = re.sub(r"\[\d+\]", "", path).rpartition(".")[2]
+        name = links.name_of(link)
+        if field not in REFERS or not name or name == call.target:
+            continue
+        words = name.split("/")
+        if call.cloud.projects.get(words[1]) is None:
+            continue
+        automatic.subnetworks(call, name)
+        if call.cloud.store.get(links.HOST, name) is None:
+            if path.startswith(("networkInterfaces", "disks")):
+                raise wrong(path, link, f"The referenced {REFERS[field]} resource cannot be found.")
+            raise missing(name)
+
+
+def user_of(call: Call, name: str) -> str:
+    """Name of a resource that refers to *name*; empty where nobody does."""
+    project = f"projects/{call.project}/"
+    link = links.LINK + name
+    for _, other, body in call.cloud.store.every(links.HOST, project):
+        if other == name or other.startswith(f"{name}/"):
+            continue
+        if any(value == link and path not in ("selfLink", "selfLinkWithId") for path, value in links.paths(body)):
+            return other
+    return ""
+
+
+def unused(word: str) -> Change:
+    """A release that refuses to delete what another resource uses. Source: Google's answers in public issue threads."""
+
+    def check(call: Call, body: Body) -> None:
+        if user := user_of(call, call.target):
+            said = f"The {word} resource '{call.target}' is already being used by '{user}'"
+            raise Refused(400, said, reason="resourceInUseByAnotherResource")
+
+    return check

@@ -1,0 +1,154 @@
+"""Projects, regions, zones and the machine types in them, as far as the catalogue knows."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from infra.catalog import places, tpu
+from infra.catalog import zones as offers
+from infra.catalog.tables import rows
+from infra.sandbox.operations import number
+from infra.sandbox.refused import Refused
+from infra.sandbox.service import Body, Call
+from infra.sandbox.services.compute import links
+
+CREATED = "1969-12-31T16:00:00.000-08:00"
+"""Google's zones and regions have no day of birth. Source: recorded traffic of Compute Engine."""
+LETTERS = ("a", "b", "c")
+"""Zones of a region that no row of the catalogue tells more of. Source: https://docs.cloud.google.com/compute/docs/regions-zones."""
+OTHER_LETTERS = {
+    "us-central1": ("a", "b", "c", "f"),
+    "us-east1": ("b", "c", "d"),
+    "europe-west1": ("b", "c", "d"),
+}
+"""Regions whose zones have other letters. Source: the same page."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every zone."""
+    usual = {f"{region}-{letter}" for region in places.regions() for letter in OTHER_LETTERS.get(region, LETTERS)}
+    return tuple(sorted(usual | {row["zone"] for row in rows("zones") if row["zone"]}))
+
+
+def check_zone(call: Call, zone: str) -> None:
+    """
+    Raises:
+        Refused: There is no such zone.
+    """
+    if zone not in names():
+        raise Refused(404, f"The resource 'projects/{call.project}/zones/{zone}' was not found")
+
+
+def check_region(call: Call, region: str) -> None:
+    """
+    Raises:
+        Refused: There is no such region.
+    """
+    if region not in places.regions():
+        raise Refused(404, f"The resource 'projects/{call.project}/regions/{region}' was not found")
+
+
+def project(call: Call) -> Any:
+    """`projects.get`: clients ask it for the number and the default service account."""
+    return {
+        "kind": "compute#project",
+        "id": call.number,
+        "creationTimestamp": CREATED,
+        "name": call.project,
+        "selfLink": f"{links.LINK}projects/{call.project}",
+        "defaultServiceAccount": f"{call.number}-compute@developer.gserviceaccount.com",
+        "defaultNetworkTier": "PREMIUM",
+        "xpnProjectStatus": "UNSPECIFIED_XPN_PROJECT_STATUS",
+    }
+
+
+def get_zone(call: Call) -> Any:
+    zone = links.last(call.owner)
+    check_zone(call, zone)
+    return _zone(call, zone)
+
+
+def list_zones(call: Call) -> Any:
+    return _listed(call, "compute#zoneList", [_zone(call, zone) for zone in names()])
+
+
+def get_region(call: Call) -> Any:
+    region = links.last(call.owner)
+    check_region(call, region)
+    return _region(call, region)
+
+
+def list_regions(call: Call) -> Any:
+    return _listed(call, "compute#regionList", [_region(call, region) for region in places.regions()])
+
+
+def get_machine_type(call: Call) -> Any:
+    zone, name = call.word("zones"), links.last(call.owner)
+    found = next((item for item in _machine_types(call, zone) if item["name"] == name), None)
+    if found is None:
+        raise Refused(404, f"The resource '{call.owner}' was not found")
+    return found
+
+
+def list_machine_types(call: Call) -> Any:
+    zone = call.word("zones")
+    check_zone(call, zone)
+    return _listed(call, "compute#machineTypeList", _machine_types(call, zone))
+
+
+def check_machine_type(zone: str, name: str) -> bool:
+    """Whether a zone may have a machine type: a TPU's only where the catalogue offers it; of the others it knows nothing."""
+    shape = tpu.by_machine_type(name)
+    if shape is None:
+        return not name.startswith("ct")
+    try:
+        offers.check_offered(shape, zone, "on-demand")
+    except offers.NotOffered as error:
+        return error.reason != "impossible"
+    return True
+
+
+def _machine_types(call: Call, zone: str) -> list[Body]:
+    sold = {offer.sold_as for offer in offers.in_zone(zone)}
+    found = {shape.machine_type for shape in tpu.shapes().values() if shape.machine_type and shape.sold_as in sold}
+    return [_machine_type(call, zone, name) for name in sorted(found)]
+
+
+def _machine_type(call: Call, zone: str, name: str) -> Body:
+    where = f"projects/{call.project}/zones/{zone}/machineTypes/{name}"
+    return {"kind": "compute#machineType", "id": number(name), "name": name, "zone": zone, "selfLink": links.LINK + where}
+
+
+def _zone(call: Call, zone: str) -> Body:
+    return {
+        "kind": "compute#zone",
+        "id": number(zone),
+        "creationTimestamp": CREATED,
+        "name": zone,
+        "description": zone,
+        "status": "UP",
+        "region": f"{links.LINK}projects/{call.project}/regions/{places.region_of(zone)}",
+        "selfLink": f"{links.LINK}projects/{call.project}/zones/{zone}",
+        "supportsPzs": False,
+    }
+
+
+def _region(call: Call, region: str) -> Body:
+    return {
+        "kind": "compute#region",
+        "id": number(region),
+        "creationTimestamp": CREATED,
+        "name": region,
+        "description": region,
+        "status": "UP",
+        "zones": [f"{links.LINK}projects/{call.project}/zones/{zone}" for zone in names() if places.region_of(zone) == region],
+        "selfLink": f"{links.LINK}projects/{call.project}/regions/{region}",
+        "supportsPzs": False,
+    }
+
+
+def _listed(call: Call, kind: str, items: list[Body]) -> Body:
+    where = f"{call.owner}/{call.collection}"
+    return {"kind": kind, "id": where, "items": items, "selfLink": links.LINK + where}
