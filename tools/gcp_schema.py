@@ -24,13 +24,13 @@ FIXED = {"replaces": True, "type": "string"}
 
 ADDED_RESOURCES: dict[str, Any] = {
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": {
-        "inputs": {name: FIXED for name in ("endpoint", "location", "member", "project", "role")}
+        "inputs": dict.fromkeys(("endpoint", "location", "member", "project", "role"), FIXED)
         | {"condition": {"ref": CONDITION, "replaces": True}},
         "outputs": ["condition", "endpoint", "etag", "location", "member", "project", "role"],
         "required": ["endpoint", "member", "role"],
     },
     "gcp:compute/resizeRequest:ResizeRequest": {
-        "inputs": {name: FIXED for name in ("description", "instanceGroupManager", "name", "project", "zone")}
+        "inputs": dict.fromkeys(("description", "instanceGroupManager", "name", "project", "zone"), FIXED)
         | {
             "deletionPolicy": {"type": "string"},
             "requestedRunDuration": {"ref": DURATION, "replaces": True},
@@ -53,7 +53,7 @@ ADDED_RESOURCES: dict[str, Any] = {
     },
 }
 ADDED_TYPES: dict[str, Any] = {
-    CONDITION: {"properties": {name: FIXED for name in ("description", "expression", "title")}, "required": ["expression", "title"]},
+    CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
 """What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""

@@ -62,10 +62,9 @@ def down(names: Sequence[str], folder: Path, *, force: bool, as_json: bool) -> i
     everything = set(gone) == set(standing) and not left
     if everything:
         up.clear(home)
+    code = ExitCode.FINDINGS if left else ExitCode.OK
     if as_json:
-        print_json(
-            {"exit_code": int(ExitCode.FINDINGS if left else ExitCode.OK), "stacks": [_result(one) for one in results], "left": left}
-        )
+        print_json({"exit_code": int(code), "stacks": [_result(one) for one in results], "left": left})
     else:
         _print(results)
         out = console()
@@ -73,7 +72,7 @@ def down(names: Sequence[str], folder: Path, *, force: bool, as_json: bool) -> i
             out.print(f"left over: {name}", markup=False)
         if everything:
             out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the regions or of the sandbox.")
-    return ExitCode.FINDINGS if left else ExitCode.OK
+    return code
 
 
 def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:

@@ -68,7 +68,7 @@ class Home:
         return {
             "PATH": f"{engine.path.parent}{os.pathsep}{path}" if engine else path,
             "PULUMI_HOME": str(self.pulumi_home),
-            "PULUMI_BACKEND_URL": self.state.as_uri(),
+            "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",  # else a kill while a sidecar is written makes the state unreadable
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.passphrase),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

@@ -17,9 +17,11 @@ from infra.sandbox.faults import Faults
 from infra.sandbox.projects import Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import checked, read_only
-from infra.sandbox.service import Body, Call, Service
+from infra.sandbox.service import Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
+
+__all__ = ["Answer", "Cloud", "Request"]
 
 REGION = re.compile(r"^[a-z]+-[a-z]+\d+-(?=aiplatform\.)")
 VERSION = re.compile(r"(?:^|/)(v\d[a-z0-9]*|beta|alpha)(?=/)")
@@ -35,14 +37,6 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    body: Any
-    """JSON, bytes, or None for no body."""
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Cloud:

@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import unquote
 
 VERSION = re.compile(r"v\d+[a-z0-9]*$")
+REST = "{*}"
+"""Segment that takes all that is left of a path: a metric's type, a file's name."""
 UPLOAD, DOWNLOAD = "upload", "download"
 """First words of the paths that carry an object's own bytes."""
 
@@ -65,6 +67,7 @@ class Document:
         data = json.loads(_path(api).read_text(encoding="utf-8"))
         self.schemas: dict[str, dict[str, Any]] = data["schemas"]
         self.base: str = data.get("servicePath", "")
+        self.title: str = data.get("title", "")
         self.methods: list[Method] = []
         self._collect(data)
 
@@ -78,7 +81,7 @@ class Document:
             method = Method(
                 id=item["id"],
                 http=item["httpMethod"],
-                template=tuple(path.split("/")),
+                template=_template(item, path),
                 custom=verb,
                 request=item.get("request", {}).get("$ref", ""),
                 response=item.get("response", {}).get("$ref", ""),
@@ -94,6 +97,13 @@ class Document:
                 self.methods.append(replace(method, template=(DOWNLOAD, *method.template)))
         for child in node.get("resources", {}).values():
             self._collect(child)
+
+
+def _template(item: dict[str, Any], path: str) -> tuple[str, ...]:
+    *first, last = path.split("/")
+    patterns = [parameter.get("pattern", "") for parameter in item.get("parameters", {}).values()]
+    takes_rest = last.startswith("{") and any(pattern.endswith("/.*$") for pattern in patterns)
+    return (*first, REST if takes_rest else last)
 
 
 @cache
@@ -118,7 +128,7 @@ class Routes:
             for method in item.methods:
                 node = self._root
                 for segment in method.template:
-                    node = node.setdefault("{}" if segment.startswith("{") else segment, {})
+                    node = node.setdefault("{}" if segment.startswith("{") and segment != REST else segment, {})
                 node.setdefault("", {})[(method.http, method.custom)] = method
 
     def find(self, http: str, path: str) -> Match | None:
@@ -137,7 +147,8 @@ class Routes:
         for step in (segments[0], "{}"):
             if (child := node.get(step)) and (step != "{}" or segments[0]) and (found := self._walk(child, segments[1:], key)):
                 return found
-        return None
+        rest: Method | None = node.get(REST, {}).get("", {}).get(key)
+        return rest
 
 
 def _match(method: Method, segments: list[str]) -> Match:
@@ -145,5 +156,7 @@ def _match(method: Method, segments: list[str]) -> Match:
     if method.template[0] in (UPLOAD, DOWNLOAD):
         base += 1 if method.document.base else 2
     after_last = max((i for i, part in enumerate(method.template) if part.startswith("{")), default=base - 1) + 1
+    if method.template[-1] == REST:
+        after_last = len(segments)
     owner = "/".join(unquote(segment) for segment in segments[base:after_last])
     return Match(method, owner, "/".join(segments[after_last:]))

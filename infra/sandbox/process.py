@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -126,15 +125,17 @@ def _last_port(folder: Path) -> int:
 def _spawn(folder: Path, port: int, manual_clock: bool) -> Running:
     command = [sys.executable, "-m", "infra.sandbox.server", str(folder), str(port), *(["--manual-clock"] if manual_clock else [])]
     log = folder / "server.log"
-    with log.open("ab") as output:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+    to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    files = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), to_log, (os.POSIX_SPAWN_DUP2, 1, 2)]
+    # In a session of its own: it outlives the command, and an interrupt of the command is not its own.
+    pid = os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
     until = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < until:
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
         found = running(folder)
-        if found is not None and found.pid == process.pid:
+        if found is not None and found.pid == pid:
             return found
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
         time.sleep(LOOKS_SECONDS)
-    process.kill()
-    process.wait()
     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
     raise MachineError("the sandbox does not come up\n  " + "\n  ".join(said or [f"nothing in {log}"]))

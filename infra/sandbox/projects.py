@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 MANAGER = "cloudresourcemanager.googleapis.com"
 BILLING = "cloudbilling.googleapis.com"
+USAGE = "serviceusage.googleapis.com"
 ACCOUNT = "billingAccounts/0A5A4D-B0C5E0-5A4DB0"
-CURRENCY = "USD"
+USD = "USD"
 
 
 class Projects:
@@ -24,8 +25,13 @@ class Projects:
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
 
-    def make(self, project: str) -> Body:
-        """A project with billing, and every API of the sandbox on. One that is there is left as it is."""
+    def make(self, project: str, *, billing: bool = True) -> Body:
+        """
+        A project. One that is there is left as it is.
+
+        Args:
+            billing: Whether the account pays for it and every API is on, as for the sandbox's own. (default: they are)
+        """
         known = self.get(project)
         if known is not None:
             return known

@@ -69,6 +69,16 @@ class Call:
         return words[words.index(before) + 1] if before in words[:-1] else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a handler answers where it is not simply 200 and a body."""
+
+    status: int
+    body: Any
+    """JSON, bytes, or None for no body."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
 def nothing(*_: Any) -> None:
     """A hook that has nothing to do."""
 

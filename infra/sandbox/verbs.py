@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from infra.sandbox import operations
+from infra.sandbox import etags, operations
 from infra.sandbox.operations import trimmed
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call
@@ -85,25 +84,24 @@ def delete(call: Call) -> Any:
 def get_iam_policy(call: Call) -> Any:
     """The policy of a resource; one that was never set has no bindings."""
     stored_policy = call.cloud.store.get("policies", f"{call.service.host}/{call.owner}")
-    return stored_policy or {"etag": "ACAB"}
+    return stored_policy or {"etag": etags.UNSET}
 
 
 def set_iam_policy(call: Call) -> Any:
     """Replaces a policy, if it is still the one that was read."""
     wanted = call.body.get("policy", call.body)
     key = f"{call.service.host}/{call.owner}"
-    before = call.cloud.store.get("policies", key) or {"etag": "ACAB"}
-    if wanted.get("etag") and wanted["etag"] != before["etag"]:
-        said = "There were concurrent policy changes. Please retry the whole read-modify-write with exponential backoff."
-        raise Refused(409, said, status="ABORTED", reason="aborted")
+    before = call.cloud.store.get("policies", key) or {"etag": etags.UNSET}
+    if wanted.get("etag"):
+        etags.check(wanted["etag"], before["etag"])
     for binding in wanted.get("bindings", []):
         for member in binding.get("members", []):
             call.cloud.check_member(member)
     bindings = [binding for binding in wanted.get("bindings", []) if binding.get("members")]
     version = 3 if any("condition" in binding for binding in bindings) else 1
-    count = call.cloud.store.next("policies")
-    policy = {"version": version, "etag": base64.b64encode(b"\x07" + count.to_bytes(7)).decode()}
+    policy = {"version": version, "etag": etags.new(call.cloud)}
     policy |= {"bindings": bindings} if bindings else {}
+    policy |= {"auditConfigs": wanted["auditConfigs"]} if wanted.get("auditConfigs") else {}
     call.cloud.store.put("policies", key, policy, call.service.host)
     return policy
 

@@ -121,7 +121,7 @@ def test_regional_hosts_are_the_service(ask: Ask) -> None:
 
 def test_a_policy_is_replaced_only_as_it_was_read(ask: Ask) -> None:
     """Two writers: the second one's etag is old, and it is refused."""
-    topic = "v1/projects/{project}/topics/t"
+    topic = "v1/projects/{project}/topics/orders"
     assert ask("PUT", "pubsub.googleapis.com", topic, {}).status == 200
     read = ask("GET", "pubsub.googleapis.com", f"{topic}:getIamPolicy").body
     binding = {"role": "roles/pubsub.publisher", "members": ["user:a@shop.example"]}

@@ -39,6 +39,7 @@ def test_starts_once_and_keeps_port_and_content_over_a_stop_and_a_kill(folder: P
     assert (second.port, second.pid) != (first.port, first.pid)
     assert second.port == first.port
     os.kill(second.pid, signal.SIGKILL)
+    os.waitpid(second.pid, 0)
     third = process.start(folder)
     found = http("GET", third, f"{NODES}/n")
     assert found.json()["name"].endswith("/nodes/n")

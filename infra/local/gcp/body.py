@@ -35,7 +35,8 @@ def _objects(
         value = values.get(name)
         if not is_empty(value) or (field.always and name in values and value is not None and field.zero is BY_TYPE):
             sent = _encoded(row, declared, value, names, path, field)
-            if not top and not field.always and is_empty(sent):
+            hollow = schema.kind(declared) in ("object", "array") and is_empty(sent)
+            if not top and not field.always and (sent is None or hollow):
                 continue
         elif field.always:
             sent = ZEROS[schema.kind(declared)] if field.zero is BY_TYPE else field.zero

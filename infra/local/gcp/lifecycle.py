@@ -100,8 +100,12 @@ class Lifecycle:
     # What subclasses change
 
     def create_body(self, inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
-        made = bodies.body(self.row, inputs, names, bodies.in_body(self.row)) | self.row.constants
+        made = bodies.body(self.row, inputs, names, bodies.in_body(self.row)) | dict(self.row.constants)
         return {self.row.create_wrap: made} if self.row.create_wrap else made
+
+    def update_extra(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What the body of an update has besides the inputs."""
+        return {}
 
     def created(self, names: dict[str, Any], inputs: dict[str, Any]) -> None:
         """What is left to do after the create."""
@@ -202,7 +206,14 @@ class Lifecycle:
         body: dict[str, Any] | None = None
         if update.body:
             body = bodies.body(self.row, self._sent(inputs), names, self._properties(update, mine))
-            body = dict(update.zeros) | body | {key: state[key] for key in update.kept if state.get(key) is not None}
+            if update.changed_only and "labels" in body:  # a label that is left out would stay
+                body["labels"] = dict.fromkeys(state.get("effectiveLabels") or {}) | body["labels"]
+            body = (
+                dict(update.zeros)
+                | body
+                | ({} if update.only else self.update_extra(inputs))
+                | {key: state[key] for key in update.kept if state.get(key) is not None}
+            )
             body = {update.wrap: body} if update.wrap else body
         query = dict(update.query)
         if update.mask:

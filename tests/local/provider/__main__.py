@@ -1,6 +1,6 @@
 """
 A provider whose cloud is a folder: one file a resource. Where a file `stop` names an operation and a moment, it stops there for ever, as
-if the answer never came: the engine can then be killed in the middle.
+if the answer never came, and writes so into the pipe `stopped`: the engine can then be killed in the middle.
 """
 
 import json

@@ -10,7 +10,7 @@ LABELS = Codec(
 )
 """Google has a list of values for each label, of which one is allowed."""
 
-PERIOD = Codec(lambda period, _: "" if period == "MONTH" else period)
+PERIOD = Codec(lambda period, _: None if period == "MONTH" else period)
 """A month is Google's default: the official provider does not send it."""
 
 BUDGET = ResourceType(
@@ -23,7 +23,7 @@ BUDGET = ResourceType(
     fields=(
         Field("name", codec=LAST),
         Field("allUpdatesRule", "notificationsRule"),
-        Field("amount.lastPeriodAmount", codec=Codec(lambda *_: {}, lambda value: value is not None), always=True),
+        Field("amount.lastPeriodAmount", codec=Codec(lambda *_: {}, lambda value: value is not None)),
         Field("budgetFilter.labels", codec=LABELS),
         Field("budgetFilter.calendarPeriod", codec=PERIOD, unread=True),
         Field("allUpdatesRule.schemaVersion", unread=True),

@@ -73,7 +73,16 @@ FIREWALL = ResourceType(
     f"{GLOBAL}/firewalls/{{name}}",
     defaults={"priority": 1000},
     virtual={"enableLogging": None},
-    sets=("allows", "denies", "destinationRanges", "sourceRanges", "sourceServiceAccounts", "sourceTags", "targetServiceAccounts", "targetTags"),
+    sets=(
+        "allows",
+        "denies",
+        "destinationRanges",
+        "sourceRanges",
+        "sourceServiceAccounts",
+        "sourceTags",
+        "targetServiceAccounts",
+        "targetTags",
+    ),
     fields=(
         Field("allows", "allowed"),
         Field("allows.protocol", "IPProtocol"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.local.gcp.iam import IamMember
 from infra.local.gcp.lifecycle import Lifecycle, Made
-from infra.local.gcp.resource_type import Field, Policy, ResourceType
+from infra.local.gcp.resource_type import Policy, ResourceType
 
 MASKS = {"description": "description", "displayName": "display_name"}
 
@@ -54,7 +54,6 @@ ACCOUNT = ResourceType(
     "iam",
     "projects/{project}/serviceAccounts/{email}",
     virtual={"createIgnoreAlreadyExists": None},
-    fields=(Field("email"),),
     lifecycle=Account,
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from infra.local.gcp.iam import IamMember
-from infra.local.gcp.lifecycle import Lifecycle
+from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import INT64, Codec, Field, Policy, ResourceType, Update
 from infra.local.gcp.rest import GoogleError
 from infra.provider.server import ProviderError
@@ -15,10 +15,11 @@ from infra.provider.server import ProviderError
 class Bucket(Lifecycle):
     """A bucket with something in it is deleted only by `forceDestroy`."""
 
-    def created(self, names: dict[str, Any], inputs: dict[str, Any]) -> None:
-        number = (self.get(names) or {}).get("projectNumber")
-        if number:
+    def create(self, inputs: dict[str, Any]) -> Made:
+        made = super().create(inputs)
+        if number := made.outputs["projectNumber"]:
             self._tried(f"projects/{number}", service="compute")
+        return made
 
     def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         own = {"project": written.get("project") or self.client.config.project, "url": f"gs://{names['name']}"}
@@ -57,24 +58,19 @@ BUCKET = ResourceType(
     defaults={"forceDestroy": False, "storageClass": "STANDARD"},
     virtual={"forceDestroy": False},
     fields=(
-        Field("defaultEventBasedHold"),
         Field("enableObjectRetention", "objectRetention.enabled"),
         Field("lifecycleRules", "lifecycle.rule"),
         Field("lifecycleRules.condition.matchesPrefixes", "matchesPrefix"),
         Field("lifecycleRules.condition.matchesStorageClasses", "matchesStorageClass"),
         Field("lifecycleRules.condition.matchesSuffixes", "matchesSuffix"),
-        Field("lifecycleRules.condition.daysSinceCustomTime"),
         Field("publicAccessPrevention", "iamConfiguration.publicAccessPrevention"),
         Field("uniformBucketLevelAccess", "iamConfiguration.uniformBucketLevelAccess.enabled", always=True),
         Field("requesterPays", "billing.requesterPays"),
         Field("softDeletePolicy.retentionDurationSeconds", codec=INT64, always=True),
         Field("versioning.enabled", always=True),
-        Field("website"),
-        Field("cors.maxAgeSeconds"),
         Field("cors.methods", "method"),
         Field("cors.origins", "origin"),
         Field("cors.responseHeaders", "responseHeader"),
-        Field("encryption.defaultKmsKeyName"),
         Field("retentionPolicy.retentionPeriod", codec=Codec(lambda value, _: str(value), str)),
         Field("hierarchicalNamespace.enabled", always=True),
         Field("autoclass.enabled", always=True),

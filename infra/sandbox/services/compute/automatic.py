@@ -13,8 +13,8 @@ from infra.sandbox.services.compute import links
 FIRST = ipaddress.IPv4Address("10.128.0.0")
 """Auto mode's ranges are /20 inside 10.128.0.0/9. Source: https://docs.cloud.google.com/vpc/docs/subnets#ip-ranges."""
 DESCRIPTION = "Default network for the project"
-NOT_AUTOMATIC = frozenset({"me-central2"})
-"""Regions that no auto network reaches: they are used by contract only. Source: recorded traffic."""
+NOT_AUTOMATIC = frozenset({"me-central2", "us-central2", "asia-southeast3"})
+"""Regions that no auto network reaches. Source: recorded traffic of Compute Engine, 2026-08."""
 
 
 def regions() -> tuple[str, ...]:

@@ -40,6 +40,9 @@ REFERS = {
 """Field that refers to another resource -> its word for it in a refusal."""
 HEALTH = re.compile(r"/(?:httpHealthChecks|httpsHealthChecks)/")
 
+ALWAYS = ("kind", "id", "name", "creationTimestamp", "selfLink", "selfLinkWithId", "zone", "region")
+"""Fields that no change touches."""
+
 Change = Callable[[Call, Body], None]
 
 
@@ -99,9 +102,7 @@ def kind(
     def follows(call: Call, body: Body, before: Body) -> None:
         if "fingerprint" in call.body and "fingerprint" in before:
             check_fingerprint(call.body["fingerprint"], before["fingerprint"], "Invalid fingerprint.")
-        sent = links.normalise(dict(body), call.project)
-        body.clear()
-        body.update(sent)
+        body.update({field: before[field] for field in ALWAYS if field in before})
         defaults(call, body)
         changed(call, body, before)
         refers(call, body)
@@ -128,9 +129,6 @@ def fill_in(call: Call, body: Body) -> None:
     """What the service adds to every new one."""
     if not NAME.fullmatch(str(body.get("name", ""))):
         raise wrong("name", body.get("name", ""), f"Must be a match of regex '{NAME.pattern}'")
-    sent = links.normalise(dict(body), call.project)
-    body.clear()
-    body.update(sent)
     known = properties(call)
     count = call.cloud.store.next("ids")
     words = call.target.split("/")

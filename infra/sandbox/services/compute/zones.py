@@ -19,6 +19,7 @@ LETTERS = ("a", "b", "c")
 """Zones of a region that no row of the catalogue tells more of. Source: https://docs.cloud.google.com/compute/docs/regions-zones."""
 OTHER_LETTERS = {
     "us-central1": ("a", "b", "c", "f"),
+    "us-central2": ("b",),
     "us-east1": ("b", "c", "d"),
     "europe-west1": ("b", "c", "d"),
 }
@@ -102,7 +103,7 @@ def check_machine_type(zone: str, name: str) -> bool:
     """Whether a zone may have a machine type: a TPU's only where the catalogue offers it; of the others it knows nothing."""
     shape = tpu.by_machine_type(name)
     if shape is None:
-        return not name.startswith("ct")
+        return not name.startswith(("ct", "tpu"))
     try:
         offers.check_offered(shape, zone, "on-demand")
     except offers.NotOffered as error:

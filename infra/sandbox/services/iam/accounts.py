@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Any
 
-from infra.sandbox import operations, verbs
+from infra.sandbox import etags, operations, verbs
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
 
@@ -34,8 +33,7 @@ def named(call: Call) -> None:
     project, account = words[1], words[3]
     found = _find(call, project, account)
     if found is None and project == "-":
-        said = f"Permission '{HOST.partition('.')[0]}.serviceAccounts.{call.method.verb}' denied on resource (or it may not exist)."
-        raise Refused(403, said)
+        raise Refused(403, f"Permission 'iam.serviceAccounts.{call.method.verb}' denied on resource (or it may not exist).")
     call.owner = "/".join([found or f"projects/{project}/serviceAccounts/{account}", *words[4:]])
 
 
@@ -69,7 +67,7 @@ def create(call: Call) -> Any:
         "uniqueId": unique,
         "email": email,
         "oauth2ClientId": unique,
-        "etag": etag(call),
+        "etag": etags.new(call.cloud),
         **{key: sent[key] for key in CHANGEABLE if key in sent},
     }
     store.put(HOST, call.target, body)
@@ -104,7 +102,7 @@ def update(call: Call) -> Any:
 
 def _change(call: Call, fields: Body) -> Any:
     call.target = call.owner
-    body = verbs.stored(call) | fields | {"etag": etag(call)}
+    body = verbs.stored(call) | fields | {"etag": etags.new(call.cloud)}
     call.cloud.store.put(HOST, call.target, body)
     return verbs.answered(call, {"name": body["name"], **fields})
 
@@ -119,7 +117,7 @@ def enable(call: Call) -> Any:
 
 def _switch(call: Call, *, disabled: bool) -> Any:
     call.target = call.owner
-    call.cloud.store.put(HOST, call.target, verbs.stored(call) | {"disabled": disabled, "etag": etag(call)})
+    call.cloud.store.put(HOST, call.target, verbs.stored(call) | {"disabled": disabled, "etag": etags.new(call.cloud)})
     return {}
 
 
@@ -169,11 +167,6 @@ def set_policy(call: Call) -> Any:
 
 def not_found(_: Call) -> Refused:
     return Refused(404, "Unknown service account")  # Wording: recorded, 2026-08.
-
-
-def etag(call: Call) -> str:
-    """Another one at each change."""
-    return base64.b64encode(call.cloud.store.next("etags").to_bytes(8)).decode()
 
 
 KIND = Kind("projects.serviceAccounts", not_found=not_found)

@@ -1,0 +1,10 @@
+"""Starts the stand-in gcp provider. This folder stands in PULUMI_HOME/plugins as `resource-gcp-v<version>`."""
+
+import sys
+
+sys.path.pop(0)  # this folder: what is imported is the installed package
+
+from infra.local.gcp.provider import Gcp
+from infra.provider.server import serve
+
+serve(Gcp())

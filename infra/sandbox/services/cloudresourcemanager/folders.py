@@ -1,0 +1,113 @@
+"""Folders. Their parents are taken as they come: the sandbox has no organizations of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from infra.sandbox import etags, operations, verbs
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Body, Call, Kind
+from infra.sandbox.services.cloudresourcemanager.projects import HOST
+
+TYPE = "type.googleapis.com/google.cloud.resourcemanager.v3.Folder"
+
+
+def create(call: Call) -> Any:
+    """POST: a folder's display name is unique among its siblings."""
+    body = dict(call.body)
+    for field in ("parent", "displayName"):  # "Required." for parent; the display name is checked as a folder's
+        if not body.get(field):
+            raise invalid(f"folder.{field} is required.", f"folder.{field}")
+    count = call.cloud.store.next("ids")
+    call.target = f"folders/{operations.number(f'folder{count}')[:12]}"
+    _check_sibling(call, body["parent"], body["displayName"])
+    body |= {"name": call.target, "state": "ACTIVE", "createTime": rfc3339(call.now)}
+    return _done(call, "create", body, seconds=2)
+
+
+def _check_sibling(call: Call, parent: str, display_name: str) -> None:
+    """Source: description of `folders.create` in the discovery document, which also names the status."""
+    for name, other in call.cloud.store.items(HOST, "folders"):
+        if name != call.target and other["state"] == "ACTIVE" and (other["parent"], other["displayName"]) == (parent, display_name):
+            said = f"The folder operation violates display name uniqueness within the parent {parent}."
+            raise Refused(400, said, status="FAILED_PRECONDITION")
+
+
+def patch(call: Call) -> Any:
+    """PATCH: the display name."""
+    body = _active(call) | ({"displayName": call.body["displayName"]} if "displayName" in call.body else {})
+    _check_sibling(call, body["parent"], body["displayName"])
+    return _done(call, "patch", body, seconds=2)
+
+
+def move(call: Call) -> Any:
+    body = _active(call) | {"parent": call.body.get("destinationParent", "")}
+    _check_sibling(call, body["parent"], body["displayName"])
+    return _done(call, "move", body, seconds=2)
+
+
+def delete(call: Call) -> Any:
+    """DELETE of an empty folder; it is kept, to be restored."""
+    body = _active(call)
+    number = call.target.partition("/")[2]
+    inside = [name for name, other in call.cloud.store.items(HOST, "folders") if other["parent"] == call.target and other["state"] == "ACTIVE"]
+    inside += [
+        name
+        for name, project in call.cloud.store.items(HOST, "projects")
+        if project.get("parent", {}).get("id") == number and project["lifecycleState"] == "ACTIVE"
+    ]
+    if inside:
+        raise Refused(400, f"The folder {call.target} is not empty: {', '.join(inside)}.", status="FAILED_PRECONDITION")
+    return _done(call, "delete", body | {"state": "DELETE_REQUESTED"})
+
+
+def undelete(call: Call) -> Any:
+    call.target = call.owner
+    return _done(call, "undelete", verbs.stored(call) | {"state": "ACTIVE"})
+
+
+def list_(call: Call) -> Any:
+    """GET: those of `parent`, deleted ones with `showDeleted`."""
+    found = [body for _, body in call.cloud.store.items(HOST, "folders") if body["parent"] == call.query.get("parent")]
+    return _page(call, found, deleted=call.query.get("showDeleted") == "true")
+
+
+def search(call: Call) -> Any:
+    """GET `:search`: `state=ACTIVE AND parent=folders/1 AND displayName="Test*"`."""
+    found = [body for _, body in call.cloud.store.items(HOST, "folders")]
+    for key, quoted, plain in re.findall(r"(\w+)\s*[:=]\s*(?:\"([^\"]*)\"|(\S+))", call.query.get("query", "")):
+        field, wanted = {"lifecycleState": "state"}.get(key, key), quoted or plain
+        pattern = re.escape(wanted).replace(r"\*", ".*")
+        found = [body for body in found if re.fullmatch(pattern, str(body.get(field, "")))]
+    return _page(call, found, deleted=True)
+
+
+def _page(call: Call, found: list[Body], *, deleted: bool) -> Body:
+    shown = [verbs.answered(call, body) for body in found if deleted or body["state"] == "ACTIVE"]
+    return {"folders": shown} if shown else {}
+
+
+def _active(call: Call) -> Body:
+    call.target = call.owner
+    return verbs.stored(call)
+
+
+def _done(call: Call, verb: str, body: Body, seconds: float = 0) -> Any:
+    body = body | {"updateTime": rfc3339(call.now), "etag": etags.new(call.cloud)}
+    call.cloud.store.put(HOST, call.target, body)
+    return operations.start(call, verb, body, seconds, sets={}, response={"@type": TYPE} | verbs.answered(call, body))
+
+
+KIND = Kind("folders")
+
+HANDLERS = {
+    "folders.create": create,
+    "folders.patch": patch,
+    "folders.move": move,
+    "folders.delete": delete,
+    "folders.undelete": undelete,
+    "folders.list": list_,
+    "folders.search": search,
+}

@@ -1,0 +1,183 @@
+"""Projects, as v1 and v3 know them. They are kept as v1 writes them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from infra.sandbox import operations, verbs
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Body, Call, Kind
+
+HOST = "cloudresourcemanager.googleapis.com"
+ID = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
+NAME = re.compile(r"[A-Za-z0-9\-'\" !]{4,30}")
+"""Source of both: descriptions of `projectId` and `name` in the discovery document."""
+TYPES = {"v1": "google.cloudresourcemanager.v1.Project", "v3": "google.cloud.resourcemanager.v3.Project"}
+SECONDS = 5
+
+
+def create(call: Call) -> Any:
+    """POST: a project without billing. 409 where there is one of that id, deleted or not."""
+    sent = _v1(call, call.body)
+    project = sent.get("projectId", "")
+    if not ID.fullmatch(project):
+        raise invalid(f'"{project}": project_id must be 6 to 30 lowercase letters, digits or hyphens, and begin with a letter.', "project_id")
+    _check_name(sent.get("name", project))
+    if call.cloud.projects.get(project) is not None:
+        raise Refused(409, "Requested entity already exists")
+    call.target = f"projects/{project}"
+    body = call.cloud.projects.make(project, billing=False) | sent
+    body.setdefault("name", project)
+    _keep(call, body)
+    return operations.start(call, "create", body, SECONDS, sets={}, response=_typed(call, body))
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise invalid(f'"{name}": display name must be 4 to 30 letters, digits, hyphens, quotes, spaces or exclamation points.', "display_name")
+
+
+def get(call: Call) -> Any:
+    call.target = call.owner
+    return verbs.answered(call, verbs.stored(call))
+
+
+def update(call: Call) -> Any:
+    """PUT of v1: name, labels and parent are what was sent; the rest is the server's."""
+    call.target = call.owner
+    body = _active(call)
+    kept = {key: value for key, value in body.items() if key not in ("name", "labels")}
+    after = kept | {key: call.body[key] for key in ("name", "labels", "parent") if key in call.body}
+    if after.get("projectId") != call.body.get("projectId", body["projectId"]):
+        raise invalid("project_id is read-only after creation.", "project_id")
+    _check_name(after.setdefault("name", ""))
+    _keep(call, after)
+    return verbs.answered(call, after)
+
+
+def patch(call: Call) -> Any:
+    """PATCH of v3: display name and labels, by mask."""
+    call.target = call.owner
+    body, sent = _active(call), _v1(call, call.body)
+    fields = [{"display_name": "name", "displayName": "name"}.get(field, field) for field in call.query.get("updateMask", "").split(",")]
+    if fields == [""]:
+        fields = list(sent)
+    if unknown := set(fields) - {"name", "labels"}:
+        raise invalid(f"update_mask: {', '.join(sorted(unknown))} cannot be updated.", "update_mask")
+    after = {key: value for key, value in body.items() if key not in fields} | {key: sent[key] for key in fields if key in sent}
+    _check_name(after.setdefault("name", ""))
+    return _done(call, "patch", after)
+
+
+def move(call: Call) -> Any:
+    """POST `:move` of v3: `{destinationParent: folders/F}`."""
+    call.target = call.owner
+    return _done(call, "move", _active(call) | {"parent": _resource_id(call.body.get("destinationParent", ""))})
+
+
+def delete(call: Call) -> Any:
+    """DELETE: marks it, and keeps it to be restored; nothing else answers for it then."""
+    call.target = call.owner
+    return _done(call, "delete", _active(call) | {"lifecycleState": "DELETE_REQUESTED"})
+
+
+def undelete(call: Call) -> Any:
+    call.target = call.owner
+    body = verbs.stored(call)
+    if body["lifecycleState"] != "DELETE_REQUESTED":
+        raise Refused(400, "Precondition check failed.", status="FAILED_PRECONDITION")
+    return _done(call, "undelete", body | {"lifecycleState": "ACTIVE"})
+
+
+def list_(call: Call) -> Any:
+    """v1: all; v3: those of `parent`; both without a filter's finer words: `parent.id:N`, `id:P`, `lifecycleState:S`, `labels.k:v`."""
+    found = [body for _, body in call.cloud.store.items(HOST, "projects")]
+    if parent := call.query.get("parent"):
+        found = [body for body in found if body.get("parent") == _resource_id(parent)]
+    words = re.findall(r"([\w.]+)[:=]\"?([^\s\"]+)", call.query.get("filter") or call.query.get("query", ""))
+    for key, value in words:
+        found = [body for body in found if _value(body, key) == value]
+    return {"projects": [verbs.answered(call, body) for body in found]} if found else {}
+
+
+def _value(body: Body, key: str) -> Any:
+    path = {"id": "projectId", "projectId": "projectId", "state": "lifecycleState", "displayName": "name", "parent": "parent.id"}.get(key, key)
+    value: Any = body
+    for word in path.split("."):
+        value = value.get(word) if isinstance(value, dict) else None
+    return value
+
+
+def _done(call: Call, verb: str, body: Body) -> Any:
+    """v1 answers nothing where v3 answers an operation."""
+    _keep(call, body)
+    if call.version == "v1":
+        return {}
+    return operations.start(call, verb, body, 0, sets={}, response=_typed(call, body))
+
+
+def _active(call: Call) -> Body:
+    body = verbs.stored(call)
+    if body["lifecycleState"] != "ACTIVE":
+        raise Refused(400, "Precondition check failed.", status="FAILED_PRECONDITION")
+    return body
+
+
+def _keep(call: Call, body: Body) -> None:
+    call.cloud.store.put(HOST, call.target, body | {"updated": rfc3339(call.now)})
+
+
+def shown(call: Call, body: Body) -> Body:
+    """A project as the version of the call writes it."""
+    if call.version == "v1":
+        return {key: value for key, value in body.items() if key != "updated"}
+    parent = body.get("parent")
+    return {
+        "name": f"projects/{body['projectNumber']}",
+        "parent": f"{parent['type']}s/{parent['id']}" if parent else "",
+        "projectId": body["projectId"],
+        "state": body["lifecycleState"],
+        "displayName": body["name"],
+        "createTime": body["createTime"],
+        "updateTime": body.get("updated", body["createTime"]),
+        "etag": f'W/"{operations.number(str(sorted(body.items())))[:16]}"',
+        "labels": body.get("labels", {}),
+    }
+
+
+def _typed(call: Call, body: Body) -> Body:
+    return {"@type": f"type.googleapis.com/{TYPES[call.version]}"} | verbs.answered(call, body)
+
+
+def _v1(call: Call, body: Body) -> Body:
+    """A sent project in v1's words, without what only the server says."""
+    if call.version == "v1":
+        return {key: body[key] for key in ("projectId", "name", "labels", "parent") if key in body}
+    out = {key: body[key] for key in ("projectId", "labels") if key in body}
+    out |= {"name": body["displayName"]} if "displayName" in body else {}
+    return out | ({"parent": _resource_id(body["parent"])} if "parent" in body else {})
+
+
+def _resource_id(parent: str) -> Body:
+    """`folders/1` -> `{type: folder, id: 1}`."""
+    kind, _, number = parent.partition("/")
+    if kind not in ("folders", "organizations") or not number:
+        raise invalid(f'"{parent}": parent must be folders/FOLDER or organizations/ORGANIZATION.', "parent")
+    return {"type": kind.removesuffix("s"), "id": number}
+
+
+KIND = Kind("projects", show=shown)
+
+HANDLERS = {
+    "projects.create": create,
+    "projects.get": get,
+    "projects.update": update,
+    "projects.patch": patch,
+    "projects.move": move,
+    "projects.delete": delete,
+    "projects.undelete": undelete,
+    "projects.list": list_,
+    "projects.search": list_,
+}

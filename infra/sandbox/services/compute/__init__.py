@@ -1,0 +1,52 @@
+"""Compute Engine: machines, disks, networks and load balancing."""
+
+from __future__ import annotations
+
+from infra.sandbox.operations import ComputeOperations
+from infra.sandbox.service import Call, Service
+from infra.sandbox.services.compute import actions, automatic, links, networks, zones
+from infra.sandbox.services.compute.resources import kind, missing
+
+OF_A_PLACE = frozenset({"zones", "regions"})
+
+
+def _prepare(call: Call) -> None:
+    """A place must be there before anything is in it; a project's first call finds its `default` network; references become addresses."""
+    automatic.default_network(call)
+    call.body = links.normalise(call.body, call.project)
+    words = [*call.owner.split("/"), *call.collection.split("/")]
+    if len(words) < 4 or words[2] not in OF_A_PLACE or call.method.resource in OF_A_PLACE:
+        return
+    if words[2] == "zones":
+        zones.check_zone(call, words[3])
+    else:
+        zones.check_region(call, words[3])
+
+
+SERVICE = Service(
+    host=links.HOST,
+    apis=("compute.v1", "compute.beta"),
+    operations=ComputeOperations(actions.operation_type),
+    errors="errors",
+    keeps_empty=True,
+    kinds=(*networks.KINDS,),
+    usual=kind(""),
+    handlers={
+        "projects.get": zones.project,
+        "zones.get": zones.get_zone,
+        "zones.list": zones.list_zones,
+        "regions.get": zones.get_region,
+        "regions.list": zones.list_regions,
+        "machineTypes.get": zones.get_machine_type,
+        "machineTypes.list": zones.list_machine_types,
+        "networks.delete": actions.delete_network,
+        **networks.HANDLERS,
+    },
+    verbs={
+        "get": actions.get,
+        "list": actions.list_,
+        "aggregatedList": actions.aggregated_list,
+        "setLabels": actions.set_labels,
+    },
+    not_found=lambda call: missing(call.target),
+)

@@ -1,0 +1,336 @@
+"""Buckets: their defaults, their changes, and who may use them."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+
+from infra.sandbox import verbs
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Answer, Body, Call
+
+HOST = "storage.googleapis.com"
+LINK = "https://www.googleapis.com/storage/v1/"
+MULTI = ("US", "EU", "ASIA")
+DUAL = re.compile(r"(NAM4|EUR[4578]|ASIA1)$")
+REGION = re.compile(r"[A-Z]+-[A-Z]+\d+$")
+"""Forms of a location. Source: Google's page on bucket locations."""
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$")
+"""Source: Google's page on bucket naming."""
+WEEK = "604800"
+LOCKED_AFTER = 90 * 24 * 3600
+"""Uniform access may be taken back for this long. Source: Bucket.iamConfiguration in the discovery document."""
+TEAMS = (("owners", "OWNER"), ("editors", "OWNER"), ("viewers", "READER"))
+"""Source: recordings with `projection=full`."""
+
+
+def insert(call: Call) -> Any:
+    name = call.body.get("name", "")
+    if not NAME.match(name) or (len(name) > 63 and "." not in name):
+        raise refused(400, f"Invalid bucket name: '{name}'", "invalid")
+    call.target = f"b/{name}"
+    there = call.cloud.store.get(HOST, call.target)
+    if there is not None:
+        raise _taken(there["projectNumber"] == call.number)
+    body = {key: value for key, value in call.body.items() if key not in ("acl", "defaultObjectAcl")}
+    _fill(call, body, name)
+    _settle(call, body, {})
+    call.cloud.store.put(HOST, call.target, body, "b")
+    call.cloud.store.put("policies", f"{HOST}/{call.target}", _first_policy(call, body), HOST)
+    return shown(call, body, call.query.get("projection", "noAcl"))
+
+
+def _fill(call: Call, body: Body, name: str) -> None:
+    """What is filled in. Source: recordings of buckets in `US` and in a region."""
+    now = rfc3339_ms(call)
+    location = body.get("location", "US").upper()
+    kind = "multi-region" if location in MULTI else "dual-region" if DUAL.match(location) else "region"
+    if kind == "region" and not REGION.match(location):
+        raise refused(400, "The specified location constraint is not valid.", "invalid")
+    body |= {
+        "kind": "storage#bucket",
+        "id": name,
+        "name": name,
+        "selfLink": f"{LINK}b/{name}",
+        "projectNumber": call.number,
+        "generation": generation(call),
+        "metageneration": "1",
+        "location": location,
+        "locationType": kind,
+        "timeCreated": now,
+        "updated": now,
+    }
+    body.setdefault("storageClass", "STANDARD")
+    body.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
+    if kind == "region":
+        body["satisfiesPZI"] = True
+    else:
+        body.setdefault("rpo", "DEFAULT")
+
+
+def _settle(call: Call, body: Body, before: Body) -> None:
+    """Makes the parts of a bucket fit each other, at its creation and after each change."""
+    now = rfc3339_ms(call)
+    access = body.setdefault("iamConfiguration", {})
+    access.setdefault("publicAccessPrevention", "inherited")
+    uniform = access.setdefault("uniformBucketLevelAccess", {})
+    was = before.get("iamConfiguration", {}).get("uniformBucketLevelAccess", {})
+    if uniform.setdefault("enabled", False):
+        uniform["lockedTime"] = was.get("lockedTime") or rfc3339(call.now + LOCKED_AFTER)
+    else:
+        uniform.pop("lockedTime", None)
+    access["bucketPolicyOnly"] = dict(uniform)
+    soft = body["softDeletePolicy"]
+    if soft.get("retentionDurationSeconds") == "0":
+        soft.pop("effectiveTime", None)
+    elif soft.get("retentionDurationSeconds") != before.get("softDeletePolicy", {}).get("retentionDurationSeconds"):
+        soft["effectiveTime"] = now
+    if not body.get("lifecycle", {}).get("rule"):
+        body.pop("lifecycle", None)
+    _settle_autoclass(body, before, now)
+    if body.get("hierarchicalNamespace", {}).get("enabled") and not uniform["enabled"]:
+        # Google's page on hierarchical namespaces: such a bucket needs uniform access
+        raise refused(400, "Hierarchical namespace buckets must use uniform bucket-level access.", "invalid")
+    body["etag"] = base64.b64encode(f"{body['name']}{body['metageneration']}{now}".encode()).decode()[-12:]
+
+
+def _settle_autoclass(body: Body, before: Body, now: str) -> None:
+    """Source: recordings; the class of a bucket with Autoclass is STANDARD whatever was asked for."""
+    autoclass = body.get("autoclass")
+    if autoclass is None:
+        return
+    was = before.get("autoclass", {})
+    if autoclass.get("enabled") != was.get("enabled"):
+        autoclass["toggleTime"] = now
+    if autoclass.get("enabled"):
+        body["storageClass"] = "STANDARD"
+        autoclass.setdefault("terminalStorageClass", "NEARLINE")
+        if autoclass["terminalStorageClass"] != was.get("terminalStorageClass"):
+            autoclass["terminalStorageClassUpdateTime"] = now
+
+
+def get(call: Call) -> Any:
+    body = there(call)
+    check_metageneration(call, body)
+    return shown(call, body, call.query.get("projection", "noAcl"))
+
+
+def list_(call: Call) -> Any:
+    """Buckets of a project, by name."""
+    prefix = call.query.get("prefix", "")
+    mine = [body for _, body in call.cloud.store.items(HOST, "b") if body["projectNumber"] == call.number]
+    found = sorted((body for body in mine if body["name"].startswith(prefix)), key=lambda body: str(body["name"]))
+    items, more = page(call, found, "maxResults")
+    bodies = [shown(call, body, call.query.get("projection", "noAcl")) for body in items]
+    return {"kind": "storage#buckets"} | ({"items": bodies} if bodies else {}) | more
+
+
+def patch(call: Call) -> Any:
+    """JSON merge patch: null removes."""
+    return _change(call, merged(there(call), call.raw, call.body))
+
+
+def update(call: Call) -> Any:
+    """PUT: what is not sent goes back to its default."""
+    before = there(call)
+    kept = ("kind", "id", "name", "selfLink", "projectNumber", "generation", "metageneration", "location", "locationType", "timeCreated")
+    after = {key: before[key] for key in kept} | {key: value for key, value in call.body.items() if key not in kept}
+    after.setdefault("storageClass", "STANDARD")
+    after.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
+    return _change(call, after)
+
+
+def _change(call: Call, after: Body) -> Any:
+    before = there(call)
+    check_metageneration(call, before)
+    if str(after.get("location") or before["location"]).upper() != before["location"]:
+        raise refused(400, "Bucket location cannot be changed.", "invalid")  # Google's page on bucket locations
+    if after.get("hierarchicalNamespace") != before.get("hierarchicalNamespace"):
+        # Google's page on hierarchical namespaces: only at a bucket's creation
+        raise refused(400, "Hierarchical namespace can only be set when a bucket is created.", "invalid")
+    after |= {"location": before["location"], "metageneration": str(int(before["metageneration"]) + 1), "updated": rfc3339_ms(call)}
+    after.pop("acl", None)
+    after.pop("defaultObjectAcl", None)
+    _settle(call, after, before)
+    call.cloud.store.put(HOST, call.owner, after)
+    return shown(call, after, call.query.get("projection", "full"))
+
+
+def delete(call: Call) -> Any:
+    check_metageneration(call, there(call))
+    if call.cloud.store.items(HOST, f"{call.owner}/o"):
+        raise refused(409, "The bucket you tried to delete is not empty.", "conflict")
+    call.cloud.remove(HOST, call.owner)
+    return Answer(204, None)
+
+
+def shown(call: Call, body: Body, projection: str) -> Body:
+    """A bucket as it is answered; its access lists only on request, and only where it has any."""
+    if projection != "full" or body["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+        return body
+    number, name = body["projectNumber"], body["name"]
+    return body | {
+        "acl": acl(body),
+        "defaultObjectAcl": [_entry(number, team, role) | {"kind": "storage#objectAccessControl", "etag": "CAE="} for team, role in TEAMS],
+        "owner": {"entity": f"project-owners-{number}"},
+        "selfLink": f"{LINK}b/{name}",
+    }
+
+
+def acl(body: Body) -> list[Body]:
+    """The bucket's access list: that of every bucket of its project."""
+    number, name = body["projectNumber"], body["name"]
+    found = []
+    for team, role in TEAMS:
+        entry = _entry(number, team, role)
+        found.append(
+            entry
+            | {
+                "kind": "storage#bucketAccessControl",
+                "id": f"{name}/{entry['entity']}",
+                "selfLink": f"{LINK}b/{name}/acl/{entry['entity']}",
+                "bucket": name,
+                "etag": "CAE=",
+            }
+        )
+    return found
+
+
+def _entry(number: str, team: str, role: str) -> Body:
+    return {"entity": f"project-{team}-{number}", "role": role, "projectTeam": {"projectNumber": number, "team": team}}
+
+
+def list_acl(call: Call) -> Any:
+    body = there(call, call.owner)
+    if body["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+        said = "Cannot get legacy ACL for a bucket that has uniform bucket-level access."
+        raise refused(400, f"{said} Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access", "invalid")
+    return {"kind": "storage#bucketAccessControls", "items": acl(body)}
+
+
+def layout(call: Call) -> Any:
+    body = there(call)
+    picked = {key: body[key] for key in ("location", "locationType", "hierarchicalNamespace") if key in body}
+    return {"kind": "storage#storageLayout", "bucket": body["name"]} | picked
+
+
+def service_account(call: Call) -> Any:
+    """The service agent. Source: Google's page on Cloud Storage service agents; recordings of its grants."""
+    number = call.cloud.projects.number(call.owner.split("/")[1])
+    return {"kind": "storage#serviceAccount", "email_address": f"service-{number}@gs-project-accounts.iam.gserviceaccount.com"}
+
+
+def _first_policy(call: Call, body: Body) -> Body:
+    """What a new bucket grants to the teams of its project. Source: Google's page on IAM for Cloud Storage, "convenience values"."""
+    project = call.project
+    bindings = [
+        {"role": "roles/storage.legacyBucketOwner", "members": [f"projectEditor:{project}", f"projectOwner:{project}"]},
+        {"role": "roles/storage.legacyBucketReader", "members": [f"projectViewer:{project}"]},
+    ]
+    if body["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
+        bindings += [
+            {"role": "roles/storage.legacyObjectOwner", "members": [f"projectEditor:{project}", f"projectOwner:{project}"]},
+            {"role": "roles/storage.legacyObjectReader", "members": [f"projectViewer:{project}"]},
+        ]
+    return {"version": 1, "etag": "CAE=", "bindings": bindings}
+
+
+def get_policy(call: Call) -> Any:
+    there(call, _bucket_of(call.owner))
+    return _policy(call, verbs.get_iam_policy(call))
+
+
+def set_policy(call: Call) -> Any:
+    there(call, _bucket_of(call.owner))
+    return _policy(call, verbs.set_iam_policy(call))
+
+
+def _policy(call: Call, policy: Body) -> Body:
+    words = call.owner.split("/")
+    inside = f"/managedFolders/{'/'.join(words[3:])}" if len(words) > 2 else ""
+    return {"version": 1} | policy | {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{words[1]}{inside}"}
+
+
+def permissions(call: Call) -> Any:
+    there(call, _bucket_of(call.owner))
+    asked = call.query.get("permissions", "")
+    return {"kind": "storage#testIamPermissionsResponse"} | ({"permissions": asked.split(",")} if asked else {})
+
+
+def _bucket_of(owner: str) -> str:
+    return "/".join(owner.split("/")[:2])
+
+
+def there(call: Call, name: str = "") -> Body:
+    """A bucket, by its name `b/NAME`.
+
+    Raises:
+        Refused: There is none.
+    """
+    body = call.cloud.store.get(HOST, name or call.owner)
+    if body is None:
+        raise Refused(404, "The specified bucket does not exist.", style="errors")
+    return body
+
+
+def _taken(own: bool) -> Refused:
+    """Source: Google's page on status codes of the JSON API."""
+    if own:
+        return refused(409, "Your previous request to create the named bucket succeeded and you already own it.", "conflict")
+    said = "The requested bucket name is not available. The bucket namespace is shared by all users of the system."
+    return refused(409, f"{said} Please select a different name and try again.", "conflict")
+
+
+def refused(code: int, message: str, reason: str = "") -> Refused:
+    return Refused(code, message, reason=reason)
+
+
+def check_metageneration(call: Call, body: Body) -> None:
+    """
+    Raises:
+        Refused: `ifMetagenerationMatch` or `ifMetagenerationNotMatch` does not hold.
+    """
+    match, other = call.query.get("ifMetagenerationMatch"), call.query.get("ifMetagenerationNotMatch")
+    if (match is not None and match != body["metageneration"]) or (other is not None and other == body["metageneration"]):
+        raise precondition()
+
+
+def precondition() -> Refused:
+    """Source: Google's page on status codes of the JSON API."""
+    return refused(412, "At least one of the pre-conditions you specified did not hold.", "conditionNotMet")
+
+
+def merged(before: Body, raw: Body, checked: Body) -> Body:
+    """JSON merge patch (RFC 7396): *raw* tells what is null, *checked* has the values."""
+    after = dict(before)
+    for key, value in raw.items():
+        if value is None:
+            after.pop(key, None)
+        elif isinstance(value, dict) and isinstance(before.get(key), dict):
+            after[key] = merged(before[key], value, checked.get(key, {}))
+        elif isinstance(value, dict):
+            after[key] = merged({}, value, checked.get(key, {}))
+        elif key in checked:
+            after[key] = checked[key]
+    return after
+
+
+def page(call: Call, found: list[Body], size: str) -> tuple[list[Body], Body]:
+    """One page, and where the next one begins."""
+    begin, count = call.query.get("pageToken") or "0", call.query.get(size) or "1000"
+    if not begin.isdecimal() or not count.isdecimal():
+        raise invalid("Invalid argument.")
+    end = int(begin) + int(count)
+    return found[int(begin) : end], {"nextPageToken": str(end)} if end < len(found) else {}
+
+
+def generation(call: Call) -> str:
+    """Microseconds since 1970, never twice."""
+    return str(int(call.now * 1_000_000) + call.cloud.store.next("generations"))
+
+
+def rfc3339_ms(call: Call) -> str:
+    """Cloud Storage writes milliseconds. Source: recordings."""
+    return rfc3339(call.now)[:-4] + "Z"

@@ -1,0 +1,74 @@
+"""The engine's events, as it writes them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from infra.local.engine import events, find
+
+URN = "urn:pulumi:try::accelform::accelform:storage:Storage$gcp:storage/bucket:Bucket::data"
+
+
+def engine_that_says(tmp_path: Path, lines: list[Any], code: int = 0) -> find.Engine:
+    """A program in the engine's place."""
+    path = tmp_path / "pulumi"
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    path.write_text(f"#!{sys.executable}\nimport sys\nprint({text!r})\nsys.exit({code})\n", encoding="utf-8")
+    path.chmod(0o700)
+    return find.Engine(path, "3.0.0", "built here")
+
+
+def run(tmp_path: Path, lines: list[Any], code: int = 0) -> tuple[events.Outcome, list[events.Step]]:
+    steps: list[events.Step] = []
+    outcome = events.run(["up"], engine=engine_that_says(tmp_path, lines, code), env=os.environ, folder=tmp_path, step=steps.append)
+    return outcome, steps
+
+
+def meta(op: str) -> dict[str, Any]:
+    return {"metadata": {"op": op, "urn": URN, "type": "gcp:storage/bucket:Bucket"}}
+
+
+def test_counts_what_was_done(tmp_path: Path) -> None:
+    outcome, steps = run(
+        tmp_path,
+        [
+            {"resourcePreEvent": meta("create")},
+            {"resOutputsEvent": meta("create")},
+            {"summaryEvent": {"resourceChanges": {"create": 1, "same": 4, "read": 0}}},
+        ],
+    )
+    assert (outcome.code, outcome.changes, outcome.changed) == (0, {"create": 1, "same": 4}, 1)
+    assert [(one.op, one.name, one.done) for one in steps] == [("create", "data", False), ("create", "data", True)]
+
+
+def test_a_failure_is_told_once_by_who_caused_it(tmp_path: Path) -> None:
+    message = "googleapi: Error 409: exists"
+    outcome, steps = run(
+        tmp_path,
+        [
+            {"resOpFailedEvent": meta("create")},
+            {"diagnosticEvent": {"urn": URN, "severity": "error", "message": message}},
+            {"diagnosticEvent": {"urn": URN, "severity": "error", "message": message}},
+            {"diagnosticEvent": {"severity": "error", "message": "update failed"}},
+            {"diagnosticEvent": {"severity": "info", "message": "hello"}},
+        ],
+        255,
+    )
+    assert steps[0].failed
+    assert outcome.code == 255
+    assert outcome.text() == f"gcp:storage/bucket:Bucket data: {message}"
+
+
+def test_mandatory_policies_are_violations_and_advice_is_not(tmp_path: Path) -> None:
+    policy = {"resourceUrn": URN, "policyName": "same-region", "message": "location:  US is\nnot us-east5", "enforcementLevel": "mandatory"}
+    outcome, _ = run(tmp_path, [{"policyEvent": policy}, {"policyEvent": policy | {"enforcementLevel": "advisory"}}], 1)
+    assert outcome.violations == ["gcp:storage/bucket:Bucket data: same-region: location: US is not us-east5"]
+
+
+def test_what_is_no_event_is_kept_for_when_all_else_is_silent(tmp_path: Path) -> None:
+    outcome, _ = run(tmp_path, ["error: the stack is currently locked", "[1, 2]"], 255)
+    assert outcome.text() == "error: the stack is currently locked"
