@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check up down test lint types engine unit docs bench lock clean
+.PHONY: help check up down test soak lint types engine unit docs bench lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,10 +18,10 @@ help: ## list the targets
 check: $(RUN) ## say what the example regions would make, cost, and which rules hold
 	@$(BIN)/accelform check
 
-up: $(RUN) ## bring the example region up on this machine (not available in this version: says what is)
+up: $(RUN) ## bring the example regions up on this machine, in a local Google Cloud
 	@$(BIN)/accelform up
 
-down: $(RUN) ## remove what `make up` made (not available in this version: says what is)
+down: $(RUN) ## take away what `make up` made
 	@$(BIN)/accelform down
 
 test: $(DEV) ## all that CI runs, fast to slow
@@ -40,6 +40,9 @@ engine: $(DEV) ## the Pulumi engine for the tests: built from Go once, into the 
 
 unit: $(DEV) ## the tests
 	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable
+
+soak: $(DEV) engine ## the long runs: a kill at every call, before a release
+	@$(BIN)/python -m pytest -m soak -p no:randomly
 
 docs: $(DEV) ## write the generated parts of the documents and the schema anew
 	@$(BIN)/python tools/docs.py

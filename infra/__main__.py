@@ -9,6 +9,7 @@ from pulumi.runtime import config
 
 from infra.clouds import cloud_of
 from infra.errors import AccelformError
+from infra.local.settled import check_settled
 from infra.program import declare
 from infra.stack import StackSpec
 
@@ -17,6 +18,8 @@ def main() -> None:
     stack = pulumi.get_stack()
     try:
         cloud, settings = cloud_of(config.CONFIG.get(), os.environ)
+        if cloud.name:
+            check_settled(os.environ.get("PULUMI_BACKEND_URL", ""), pulumi.get_project(), stack)
         declare(StackSpec.from_engine(settings, f"stacks/Pulumi.{stack}.yaml"), stack, cloud)
     except AccelformError as error:
         raise pulumi.RunError(str(error)) from None

@@ -3,8 +3,7 @@ What can go wrong for a user, and the exit code each wrong has.
 
     AccelformError          a sentence for the user, never a traceback
     |- SpecError            the stack file is not what it may be: every problem of the file at once
-    |- MachineError         this machine lacks something
-    `- UnavailableError     not in this version
+    `- MachineError         this machine lacks something
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ class ExitCode(IntEnum):
     INCOMPLETE = 4
     ENVIRONMENT = 5
     CLOUD = 6
-    UNAVAILABLE = 7
 
 
 EXIT_CODES: dict[ExitCode, str] = {
@@ -36,7 +34,6 @@ EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.INCOMPLETE: "the cost total is incomplete: at least one price is unknown",
     ExitCode.ENVIRONMENT: "this machine lacks something that the command needs",
     ExitCode.CLOUD: "Google Cloud refused, did not answer, or its project is not ready for this stack",
-    ExitCode.UNAVAILABLE: "the command is not available in this version",
 }
 
 
@@ -84,12 +81,6 @@ class MachineError(AccelformError):
     """This machine lacks something that the command needs."""
 
     exit_code = ExitCode.ENVIRONMENT
-
-
-class UnavailableError(AccelformError):
-    """The command is not available in this version."""
-
-    exit_code = ExitCode.UNAVAILABLE
 
 
 class ProblemsError(ValueError):

@@ -26,8 +26,8 @@ class Progress:
         self._console.print(Text(text), soft_wrap=True)
 
     @contextmanager
-    def steps(self, title: str) -> Iterator[Callable[[Step], None]]:
-        """A bar that names what is being made; its last line stays."""
+    def steps(self, title: str, *, lines: bool) -> Iterator[Callable[[Step], None]]:
+        """A bar that names what is being made; its last line stays. With *lines*, logs get a line for each change too."""
         from rich.status import Status
         from rich.text import Text
 
@@ -47,7 +47,7 @@ class Progress:
                 done += 1
             else:
                 running[key] = None
-            if one.failed or (one.done and one.changes and not self._console.is_terminal):
+            if one.failed or (lines and one.done and one.changes and not self._console.is_terminal):
                 self.say(f"{title}: {'failed to ' if one.failed else ''}{one.op} {one.type} {one.name}")
             status.update(shown())
 

@@ -50,6 +50,11 @@ class Home:
         return self.folder / "project"
 
     @property
+    def bin(self) -> Path:
+        """`pulumi` for prepared shells."""
+        return self.folder / "bin"
+
+    @property
     def sandbox(self) -> Path:
         """The sandbox's database and log."""
         return self.folder / "sandbox"
@@ -68,7 +73,8 @@ class Home:
         return {
             "PATH": f"{engine.path.parent}{os.pathsep}{path}" if engine else path,
             "PULUMI_HOME": str(self.pulumi_home),
-            "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",  # else a kill while a sidecar is written makes the state unreadable
+            # Without sidecar files: they are not written whole or not at all, and an engine killed meanwhile leaves a state nobody can read.
+            "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.passphrase),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",

@@ -7,13 +7,16 @@ The project that sandbox runs use: the checkout's own program, with generated co
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from infra.check import StackFile
+from infra.clouds import COPY_KEY, copy_of
 from infra.errors import MachineError
+from infra.local.engine import find
 from infra.local.home import Home
 from infra.local.owner import CONFIG_KEY, SANDBOX
 from infra.sandbox.endpoints import provider_config
@@ -48,9 +51,32 @@ def write(home: Home, checkout: Path, stacks: Sequence[StackFile], base: str) ->
         before = yaml.load(target.read_text(encoding="utf-8")) if target.exists() else {}
         config = yaml.load(stack.path.read_text(encoding="utf-8"))["config"]
         config[CONFIG_KEY] = SANDBOX
+        config[COPY_KEY] = copy_of(stack.path)
         config.update({f"gcp:{key}": value for key, value in provider_config(base).items()})
         salt = {"encryptionsalt": before["encryptionsalt"]} if "encryptionsalt" in before else {}
         _write(yaml, salt | {"config": config}, target)
+
+
+PULUMI = """\
+#!/bin/sh
+# Plain pulumi on the sandbox's stacks. Where a killed run left its lock, it says who mends it: the engine's own advice would orphan things.
+{engine} "$@"
+code=$?
+if [ $code -ne 0 ] && ls {locks}/*/*/*/*.json >/dev/null 2>&1; then
+  echo "accelform: a stack of the sandbox is locked. If no pulumi runs, a killed run left the lock: accelform recover" >&2
+fi
+exit $code
+"""
+
+
+def write_pulumi(home: Home, engine: find.Engine) -> None:
+    """Puts `pulumi` into the home's `bin`, for shells that `accelform env` prepares."""
+    home.bin.mkdir(mode=0o700, exist_ok=True)
+    text = PULUMI.format(engine=shlex.quote(str(engine.path)), locks=shlex.quote(str(home.state / ".pulumi" / "locks")))
+    beside = home.bin / f".pulumi.{os.getpid()}"
+    beside.write_text(text, encoding="utf-8")
+    beside.chmod(0o700)
+    beside.replace(home.bin / "pulumi")
 
 
 def _write(yaml: object, data: object, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -42,8 +43,8 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """One line that stays."""
 
-    def steps(self, title: str) -> AbstractContextManager[Callable[[events.Step], None]]:
-        """A bar for one update."""
+    def steps(self, title: str, *, lines: bool) -> AbstractContextManager[Callable[[events.Step], None]]:
+        """A bar for one update; with *lines*, logs get a line for each change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ def prepare(checkout: Path, stacks: Sequence[StackFile], progress: Progress) -> 
     sandbox = process.start(home.sandbox, list(projects))
     progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
     project.write(home, checkout, stacks, sandbox.base)
+    project.write_pulumi(home, engine)
     place = Place(checkout, home, engine, provider, sandbox)
     for stack in stacks:
         _check_owner(place, stack.stack)
@@ -153,8 +155,10 @@ def left_over(place: Place) -> list[str]:
 
 def shell(place: Place) -> dict[str, str]:
     """Variables with which plain `pulumi`, in any folder, works on the sandbox's stacks; and other tools on the sandbox."""
+    variables = place.home.variables(place.engine)
     return {
-        **place.home.variables(place.engine),
+        **variables,
+        "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),
         **environment(place.sandbox.base),
     }
@@ -188,7 +192,7 @@ def recovered(place: Place, stack: str, progress: Progress) -> list[str]:
 
 
 def _run(place: Place, arguments: list[str], stack: str, title: str, progress: Progress) -> events.Outcome:
-    with progress.steps(title) as step:
+    with progress.steps(title, lines=arguments[0] != "preview") as step:
         return events.run(
             [*arguments, "--stack", stack],
             engine=place.engine,

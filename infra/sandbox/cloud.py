@@ -14,7 +14,7 @@ from infra.sandbox import verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults
-from infra.sandbox.projects import Projects
+from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import checked, read_only
 from infra.sandbox.service import Answer, Body, Call, Service
@@ -123,12 +123,14 @@ class Cloud:
         return verb
 
     def _check_project(self, call: Call) -> None:
-        project = call.project
-        if project in ("", "-") or project in call.service.public_projects or self.projects.get(project) is not None:
+        project, host = call.project, call.service.host
+        if project in ("", "-") or project in call.service.public_projects:
             return
         if call.method.resource == "projects" and call.method.verb == "create":
             return
-        raise Refused(403, "The caller does not have permission")
+        if not (self.projects.is_active(project) or (host == MANAGER and self.projects.get(project))):
+            raise Refused(403, "The caller does not have permission")
+        self.projects.check_service(project, host, document(call.service.apis[0]).title)
 
     def _by_id(self, name: str) -> str:
         words = name.split("/")
@@ -187,10 +189,14 @@ class Cloud:
         self.store.set_fact(f"own/{host}/{name}", True)
 
     def resources(self) -> list[dict[str, Any]]:
-        """Everything that stands: service, name, and whether it comes with the sandbox. A policy stands while it binds somebody."""
+        """
+        Everything that stands: service, name, and whether it comes with the sandbox.
+
+        A policy stands while it binds somebody; what was deleted and can be restored does not.
+        """
         found = []
         for service, name, body in self.store.every():
-            if service == "policies" and not body.get("bindings"):
+            if (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found
@@ -229,6 +235,11 @@ def _checked(method: Method, raw: Body) -> Body:
     known = method.document.schemas[method.request].get("properties", {})
     repeats = method.bound - known.keys() if method.request.endswith("Request") else frozenset()
     return checked(method.document, method.request, {key: value for key, value in raw.items() if key not in repeats})
+
+
+def _is_deleted(body: Body) -> bool:
+    """Whether it is kept only to be restored: projects, folders, roles, workload identity pools."""
+    return body.get("deleted") is True or not {"DELETED", "DELETE_REQUESTED"}.isdisjoint({body.get("state"), body.get("lifecycleState")})
 
 
 def _json(request: Request) -> Body:

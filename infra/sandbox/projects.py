@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ BILLING = "cloudbilling.googleapis.com"
 USAGE = "serviceusage.googleapis.com"
 ACCOUNT = "billingAccounts/0A5A4D-B0C5E0-5A4DB0"
 USD = "USD"
+ALWAYS_ON = frozenset({MANAGER, BILLING, USAGE, "billingbudgets.googleapis.com"})
+"""APIs that are charged to the caller's project, not to the one that a call names."""
+RPC = "type.googleapis.com/google.rpc"
 
 
 class Projects:
@@ -43,14 +47,62 @@ class Projects:
             "createTime": rfc3339(self._cloud.clock.now()),
         }
         self._cloud.store.put(MANAGER, f"projects/{project}", body)
-        self._cloud.store.put(
-            BILLING,
-            f"projects/{project}/billingInfo",
-            {"name": f"projects/{project}/billingInfo", "projectId": project, "billingAccountName": ACCOUNT, "billingEnabled": True},
-        )
-        self._cloud.mark_own(MANAGER, f"projects/{project}")
-        self._cloud.mark_own(BILLING, f"projects/{project}/billingInfo")
+        if billing:
+            self._cloud.mark_own(MANAGER, f"projects/{project}")
+        self._cloud.store.set_fact(f"all services on {project}", billing)
+        self.bill(project, ACCOUNT if billing else "")
         return body
+
+    def bill(self, project: str, account: str) -> Body:
+        """Has *account* pay for a project; nobody, where it is empty."""
+        name = f"projects/{project}/billingInfo"
+        info = {"name": name, "projectId": project, "billingAccountName": account, "billingEnabled": bool(account)}
+        self._cloud.store.put(BILLING, name, info)
+        self._cloud.mark_own(BILLING, name)
+        return info
+
+    @property
+    def currency(self) -> str:
+        """Of the billing account: ISO 4217."""
+        return str(self._cloud.store.fact("currency") or USD)
+
+    def set_currency(self, currency: str) -> None:
+        self._cloud.store.set_fact("currency", currency)
+
+    def is_active(self, project: str) -> bool:
+        """Whether there is one that nobody deleted."""
+        body = self.get(project)
+        return body is not None and body["lifecycleState"] == "ACTIVE"
+
+    def service_state(self, project: str, host: str) -> str:
+        """`ENABLED` or `DISABLED` as somebody set an API; else on in the sandbox's own projects, and empty elsewhere."""
+        set_to = self._cloud.store.get(USAGE, f"projects/{project}/services/{host}")
+        if set_to is not None:
+            return str(set_to["state"])
+        return "ENABLED" if self._cloud.store.fact(f"all services on {project}") else ""
+
+    def check_service(self, project: str, host: str, title: str) -> None:
+        """
+        Whether a project may call an API.
+
+        Raises:
+            Refused: Somebody disabled it there. Words and details: quoted in terraform-google-sql-db #593 and gemini-cli #1343.
+        """
+        if host in ALWAYS_ON or self.service_state(project, host) != "DISABLED":
+            return
+        number = self.number(project)
+        link = f"https://console.developers.google.com/apis/api/{host}/overview?project={number}"
+        info = {"service": host, "serviceTitle": title, "consumer": f"projects/{number}", "containerInfo": number, "activationUrl": link}
+        raise Refused(
+            403,
+            f"{title} has not been used in project {number} before or it is disabled. Enable it by visiting {link} then retry. "
+            "If you enabled this API recently, wait a few minutes for the action to propagate to our systems and retry.",
+            reason="accessNotConfigured",
+            details=[
+                {"@type": f"{RPC}.ErrorInfo", "reason": "SERVICE_DISABLED", "domain": "googleapis.com", "metadata": info},
+                {"@type": f"{RPC}.Help", "links": [{"description": "Google developers console API activation", "url": link}]},
+            ],
+        )
 
     def get(self, project: str) -> Body | None:
         return self._cloud.store.get(MANAGER, f"projects/{project}")

@@ -26,7 +26,7 @@ def _object(document: Document, schema: dict[str, Any], value: dict[str, Any], p
     properties = schema.get("properties", {})
     out = {}
     for key, item in value.items():
-        known = properties.get(key) or properties.get(_camel(key))
+        known = properties.get(key) or properties.get(camel(key))
         if known is None:
             if "additionalProperties" in schema:
                 known = schema["additionalProperties"]
@@ -38,7 +38,7 @@ def _object(document: Document, schema: dict[str, Any], value: dict[str, Any], p
                 raise invalid(said, path, said)
         if item is None or read_only(known):
             continue
-        name = key if key in properties or "additionalProperties" in schema else _camel(key)
+        name = key if key in properties or "additionalProperties" in schema else camel(key)
         out[name] = _value(document, known, item, f"{path}.{name}" if path else name)
     return out
 
@@ -95,7 +95,8 @@ def read_only(schema: dict[str, Any]) -> bool:
     return bool(schema.get("readOnly")) or OUTPUT_ONLY.match(schema.get("description", "")) is not None
 
 
-def _camel(name: str) -> str:
+def camel(name: str) -> str:
+    """`display_name` -> `displayName`: JSON's name of a field."""
     return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), name)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from infra.sandbox import etags, operations
 from infra.sandbox.operations import trimmed
 from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.schema import camel
 from infra.sandbox.service import Body, Call
 
 OPERATION = ("Operation", "GoogleLongrunningOperation")
@@ -218,7 +219,7 @@ def _patched(call: Call, before: Body) -> Body:
     if not mask or mask == "*":
         return merged(after, body) if mask != "*" else {**after, **body}
     for path in mask.split(","):
-        words = [_camel(word) for word in path.strip().split(".")]
+        words = [camel(word) for word in path.strip().split(".")]
         _set(after, words, _at(body, ".".join(words)))
     return after
 
@@ -296,10 +297,6 @@ def _set(body: Body, words: list[str], value: Any) -> None:
         body.pop(last, None)
     else:
         body[last] = value
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), name)
 
 
 def _missing(call: Call) -> Refused:

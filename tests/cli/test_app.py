@@ -33,14 +33,6 @@ def test_help_takes_less_than_a_third_of_a_second() -> None:
     assert after.children_user + after.children_system - before.children_user - before.children_system < 0.3
 
 
-@pytest.mark.parametrize("command", ["up", "down"])
-def test_fails_plainly_on_what_is_not_available(command: str, accelform: Accelform) -> None:
-    """The two commands say what is not there and what is, with a code of their own."""
-    ran = accelform(command)
-    assert ran.code == 7
-    assert "is not available in this version" in ran.err
-
-
 def test_fails_on_an_unknown_option_with_the_code_of_a_wrong_command_line(accelform: Accelform) -> None:
     """A wrong command line ends with 2, as a wrong stack file does."""
     assert accelform("check", "--nonsense").code == 2

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from infra.local.engine import find
+from infra.local.home import Home
+from infra.sandbox import process
+from tests.engine.region import Region
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
@@ -84,3 +88,26 @@ def project(tmp_path: Path) -> Callable[[dict[str, Any]], Project]:
     if engine is None:
         pytest.skip("the engine was not built on this machine: python -m infra.local.engine.build")
     return lambda config: Project(tmp_path, engine.path, config)
+
+
+@pytest.fixture
+def everything(base: dict[str, Any], a_slice: dict[str, Any]) -> dict[str, Any]:
+    """A stack with every component, both ways of a TPU machine, and dates as YAML writes them."""
+    base["accelform:notify"] = ["email:ml@shop.example"]
+    base["accelform:tpu_slices"] = {"eval": a_slice, "node": a_slice | {"way": "tpu-api"}}
+    base["accelform:endpoints"] = {"recommend": {"callers": ["group:ml@shop.example"]}}
+    base["accelform:budgets"]["free-credit"] = {
+        "amount": "300 USD",
+        "period": {"from": dt.date(2026, 12, 1), "until": dt.date(2027, 2, 28)},
+        "spend": "before-credits",
+    }
+    return base
+
+
+@pytest.fixture
+def region(tmp_path: Path) -> Iterator[Callable[[dict[str, Any]], Region]]:
+    """Makes a checkout with one stack, where an engine is. Its sandbox ends with the test."""
+    if find.find() is None:
+        pytest.skip("there is no engine on this machine: python -m infra.local.engine.build")
+    yield lambda config: Region(tmp_path, config)
+    process.stop(Home.of(tmp_path).sandbox)

@@ -10,22 +10,6 @@ import pytest
 Make = Callable[[dict[str, Any]], Any]
 
 
-@pytest.fixture
-def everything(base: dict[str, Any], a_slice: dict[str, Any]) -> dict[str, Any]:
-    """A stack with every component, both ways of a TPU machine, and dates as YAML writes them."""
-    import datetime as dt
-
-    base["accelform:notify"] = ["email:ml@shop.example"]
-    base["accelform:tpu_slices"] = {"eval": a_slice, "node": a_slice | {"way": "tpu-api"}}
-    base["accelform:endpoints"] = {"recommend": {"callers": ["group:ml@shop.example"]}}
-    base["accelform:budgets"]["free-credit"] = {
-        "amount": "300 USD",
-        "period": {"from": dt.date(2026, 12, 1), "until": dt.date(2027, 2, 28)},
-        "spend": "before-credits",
-    }
-    return base
-
-
 def test_comes_up_stays_changes_and_goes(everything: dict[str, Any], project: Make) -> None:
     """Up; a second preview and a refresh are empty; a changed label updates and replaces nothing; destroy leaves nothing."""
     stack = project(everything)

@@ -43,12 +43,13 @@ class Stack:
     def __init__(self, folder: Path, engine: find.Engine) -> None:
         self.engine = engine
         self.home = Home(folder / "home")
-        self.home.prepare()
         self.folder = folder / "project"
-        self.folder.mkdir()
         self.cloud = folder / "cloud"
+
+    def make(self) -> None:
+        self.home.prepare()
+        self.folder.mkdir()
         self.cloud.mkdir()
-        os.mkfifo(self.cloud / "stopped")
         shutil.copytree(Path(__file__).parent / "provider", self.home.pulumi_home / "plugins" / "resource-gcp-v10.2.0")
         (self.folder / "Pulumi.yaml").write_text("name: folder\nruntime: python\n", encoding="utf-8")
         (self.folder / "__main__.py").write_text(PROGRAM, encoding="utf-8")
@@ -101,13 +102,28 @@ class Stack:
         return {kind for kind, count in json.loads(self.run("preview", "--json"))["changeSummary"].items() if count}
 
 
-@pytest.fixture
-def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a stack of one bucket, made once."""
     engine = find.built()
     if engine is None:
         pytest.skip("the engine was not built on this machine: python -m infra.local.engine.build")
-    monkeypatch.setenv("FOLDER_CLOUD", str(tmp_path / "cloud"))
-    return Stack(tmp_path, engine)
+    folder = tmp_path_factory.mktemp("first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FOLDER_CLOUD", str(folder / "cloud"))
+        Stack(folder, engine).make()
+    return folder
+
+
+@pytest.fixture
+def stack(first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    """A copy of that stack."""
+    folder = shutil.copytree(first, tmp_path / "copy")
+    os.mkfifo(folder / "cloud" / "stopped")
+    monkeypatch.setenv("FOLDER_CLOUD", str(folder / "cloud"))
+    engine = find.built()
+    assert engine is not None
+    return Stack(folder, engine)
 
 
 def test_a_create_that_happened_is_adopted(stack: Stack) -> None:
@@ -135,31 +151,28 @@ def test_a_create_that_did_not_happen_is_cleared(stack: Stack) -> None:
     assert (stack.made, stack.changes()) == (["a", "b"], {"same"})
 
 
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("moment", ["before create", "after create"])
-def test_a_replacement_is_finished(moment: str, first: bool, stack: Stack) -> None:
+@pytest.mark.parametrize(("moment", "delete_first"), [("before create", False), ("after create", False), ("after create", True)])
+def test_a_replacement_is_finished(moment: str, delete_first: bool, stack: Stack) -> None:
     """Killed while the new one was made, before or after the old one went: in the end there is the new one alone."""
-    stack.want({"delete_before_replace": first})
+    stack.want({"delete_before_replace": delete_first})
     stack.up()
-    stack.want({"delete_before_replace": first, "name": "new"})
+    stack.want({"delete_before_replace": delete_first, "name": "new"})
     stack.kill(moment)
     stack.recover()
     stack.up()
     assert (stack.made, stack.changes(), stack.pending) == (["a", "new"], {"same"}, [])
 
 
-@pytest.mark.parametrize("moment", ["before update", "after update", "before delete", "after delete"])
+@pytest.mark.parametrize("moment", ["before update", "after delete"])
 def test_an_update_and_a_delete_are_settled(moment: str, stack: Stack) -> None:
-    """The cloud says what became of them, and the next run goes on from there."""
+    """The cloud says what became of them: an update that did not happen is still to be done, a delete that did is done."""
     stack.want({"color": "red"})
     stack.up()
     stack.want({"color": "blue"} if "update" in moment else None)
     stack.kill(moment)
     assert stack.recover().settled == (B,)
     assert stack.pending == []
-    assert stack.changes() == ({"same"} if "after" in moment else {"same", moment.split()[1]})
-    stack.up()
-    assert stack.made == (["a", "b"] if "update" in moment else ["a"])
+    assert stack.changes() == ({"same", "update"} if "update" in moment else {"same"})
 
 
 def test_recovery_can_be_killed_too(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,8 @@ def _decoded(row: ResourceType, declared: dict[str, Any] | None, found: Any, dot
     if found is None:
         if field.unread:
             return written
+        if field.absent is not BY_TYPE:
+            return field.absent
         return ZEROS[schema.kind(declared)] if declared else None
     if declared is None:
         return field.codec.decode(found)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pulumi.runtime.proto import provider_pb2
 
 from infra.local.gcp import schema
-from infra.local.gcp.resource_type import ResourceType
+from infra.local.gcp.resource_type import ResourceType, placeholders
 from infra.local.gcp.values import DEFAULTS, Path, Unknown
 
 PropertyDiff = provider_pb2.PropertyDiff
@@ -32,7 +32,7 @@ def changes(row: ResourceType, old: dict[str, Any], new: dict[str, Any]) -> list
     Every change, by path.
 
     An object's own `replaces` speaks of its being there or not; what is in it speaks for itself. A list of plain values, and a map,
-    count as one property.
+    count as one property. What an id is made of replaces always.
     """
     return list(_objects(row, schema.of(row.token).inputs, old, new, (), ""))
 
@@ -40,9 +40,11 @@ def changes(row: ResourceType, old: dict[str, Any], new: dict[str, Any]) -> list
 def _objects(
     row: ResourceType, known: schema.Properties, old: dict[str, Any], new: dict[str, Any], path: Path, dotted: str
 ) -> Iterator[Change]:
+    names = [] if dotted else placeholders(row.id_template)
     for key in sorted({*old, *new} - {DEFAULTS}):
         inner = f"{dotted}.{key}" if dotted else key
-        yield from _values(row, known.get(key, {}), old.get(key), new.get(key), (*path, key), inner)
+        declared = known.get(key, {}) | ({"replaces": True} if key in names else {})
+        yield from _values(row, declared, old.get(key), new.get(key), (*path, key), inner)
 
 
 def _values(row: ResourceType, declared: dict[str, Any], old: Any, new: Any, path: Path, dotted: str) -> Iterator[Change]:

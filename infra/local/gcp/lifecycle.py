@@ -57,10 +57,15 @@ class Lifecycle:
             if not self.row.named_by_google and (made := self._there(names, inputs)):
                 raise FailedAfterMadeError(message, made) from None
             raise ProviderError(message) from None
+        except ProviderError as error:
+            raise self._begun(error, names, inputs) from None
         if self.row.named_by_google:
             names["name"] = str(last(answer.get("name", "")))
-        self.created(names, inputs)
-        made = self._there(names, inputs)
+        try:
+            self.created(names, inputs)
+            made = self._there(names, inputs)
+        except ProviderError as error:
+            raise self._begun(error, names, inputs) from None
         if made is None:
             raise ProviderError(f"{self._noun} {self.fill(self.row.url, names)} is not there right after it was made")
         return made
@@ -130,6 +135,13 @@ class Lifecycle:
     def _noun(self) -> str:
         return self.row.token.rpartition(":")[2]
 
+    def _begun(self, error: ProviderError, names: dict[str, Any], inputs: dict[str, Any]) -> ProviderError:
+        """What is told of a create that was taken, and whose end is not known: the state keeps it, so that nothing is lost."""
+        if self.row.named_by_google and "name" not in names:
+            return error
+        id = self.fill(self.row.id_template, names)
+        return FailedAfterMadeError(str(error), Made(id, {"id": id} | {name: inputs.get(name) for name in self.schema.outputs}))
+
     def _there(self, names: dict[str, Any], written: dict[str, Any]) -> Made | None:
         answer = self.get(names)
         if answer is None:
@@ -168,7 +180,7 @@ class Lifecycle:
     def names(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """What the URLs' placeholders stand for, by the inputs and the configuration."""
         queries = [*self.row.create_query.values(), *self.row.delete_query.values()]
-        wanted = {"project", *placeholders("".join([self.row.url, self.row.created_in, *queries]))}
+        wanted = {"project", *placeholders("".join([self.row.url, self.row.id_template, self.row.created_in, *queries]))}
         found: dict[str, Any] = {}
         for name in sorted(wanted):
             value = inputs.get(name)
@@ -208,12 +220,9 @@ class Lifecycle:
             body = bodies.body(self.row, self._sent(inputs), names, self._properties(update, mine))
             if update.changed_only and "labels" in body:  # a label that is left out would stay
                 body["labels"] = dict.fromkeys(state.get("effectiveLabels") or {}) | body["labels"]
-            body = (
-                dict(update.zeros)
-                | body
-                | ({} if update.only else self.update_extra(inputs))
-                | {key: state[key] for key in update.kept if state.get(key) is not None}
-            )
+            kept = {key: state[key] for key in update.kept if state.get(key) is not None}
+            extra = {} if update.only else self.update_extra(inputs)
+            body = {**update.zeros, **body, **extra, **kept}
             body = {update.wrap: body} if update.wrap else body
         query = dict(update.query)
         if update.mask:

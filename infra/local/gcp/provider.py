@@ -73,12 +73,15 @@ class Gcp(Provider):
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         old, new = Decoded(_old_inputs(request)), Decoded(request.news)
         found = diff.changes(self._row(request.urn), old.values, new.values)
+        # A thing of the same name cannot stand beside the old one: the official provider sees that by the name alone, too.
+        same_name = bool(old.values.get("name")) and old.values["name"] == new.values.get("name")
         return provider_pb2.DiffResponse(
             changes=provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE,
             diffs=sorted({str(change.path[0]) for change in found}),
             replaces=sorted({str(change.path[0]) for change in found if change.replaces}),
             detailedDiff={written(change.path): change.diff for change in found},
             hasDetailedDiff=True,
+            deleteBeforeReplace=same_name and any(change.replaces for change in found),
         )
 
     @sentences
@@ -124,8 +127,12 @@ class Gcp(Provider):
 
     @sentences
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        row = self._row(request.urn)
-        self._lifecycle(row).delete(request.id, Decoded(request.properties).values)
+        state = Decoded(request.properties).values
+        policy = state.get("deletionPolicy")
+        if policy == "PREVENT":
+            raise ProviderError(f"{request.id}: deletionPolicy is PREVENT\n  fix: set deletionPolicy: DELETE, `pulumi up`, then destroy")
+        if policy != "ABANDON":
+            self._lifecycle(self._row(request.urn)).delete(request.id, state)
         return empty_pb2.Empty()
 
     @sentences

@@ -39,7 +39,9 @@ class Field:
     """What is then sent."""
     codec: Codec = Codec()
     unread: bool = False
-    """Google does not answer with it: what the program wrote stands."""
+    """Google need not answer with it: then what the program wrote stands."""
+    absent: Any = BY_TYPE
+    """The output where Google's answer has nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,28 @@
 """One file a service: what is its own. `SERVICES` is all that the sandbox has."""
 
 from infra.sandbox.service import Service
-from infra.sandbox.services import artifactregistry, compute, pubsub, storage, tpu
+from infra.sandbox.services import (
+    artifactregistry,
+    billingbudgets,
+    cloudbilling,
+    cloudresourcemanager,
+    compute,
+    iam,
+    pubsub,
+    serviceusage,
+    storage,
+    tpu,
+)
 
-SERVICES: tuple[Service, ...] = (artifactregistry.SERVICE, compute.SERVICE, pubsub.SERVICE, storage.SERVICE, tpu.SERVICE)
+SERVICES: tuple[Service, ...] = (
+    artifactregistry.SERVICE,
+    billingbudgets.SERVICE,
+    cloudbilling.SERVICE,
+    cloudresourcemanager.SERVICE,
+    compute.SERVICE,
+    iam.SERVICE,
+    pubsub.SERVICE,
+    serviceusage.SERVICE,
+    storage.SERVICE,
+    tpu.SERVICE,
+)

@@ -32,7 +32,7 @@ class Call(NamedTuple):
     body: Any
 
 
-class Aborted(Exception):
+class AbortedError(Exception):
     """What the engine is told instead of an answer."""
 
     def __init__(self, message: str, detail: Any = None) -> None:
@@ -44,14 +44,14 @@ class Context:
     """The part of a grpc context that providers use."""
 
     def abort(self, code: Any, details: str) -> None:
-        raise Aborted(details)
+        raise AbortedError(details)
 
     def abort_with_status(self, status: Any) -> None:
         assert status.code == grpc.StatusCode.UNKNOWN
         found = status_pb2.Status.FromString(dict(status.trailing_metadata)["grpc-status-details-bin"])
         detail = provider_pb2.ErrorResourceInitFailed()
         assert found.details[0].Unpack(detail)
-        raise Aborted(status.details, detail)
+        raise AbortedError(status.details, detail)
 
 
 class Echo:
@@ -70,6 +70,7 @@ class Echo:
         self.always = always or {}
         self.statuses = statuses or {}
         self.named = ""
+        self.enabled: list[dict[str, str]] = []
         self.before: Callable[[Call], httpx.Response | None] = lambda call: None
 
     def taken(self) -> list[Call]:
@@ -95,9 +96,14 @@ class Echo:
             if call.body and ("policy" in call.body or call.method == "PUT"):
                 self.policies[path] = {"etag": "abc"} | call.body.get("policy", call.body)
             return httpx.Response(200, json=self.policies.get(path, {"etag": "abc"}))
+        if verb == "enable" or path.endswith("/services"):
+            self.enabled += [{"name": path}] if verb else []
+            return httpx.Response(200, json={"services": self.enabled})
         if call.method == "GET":
             if path not in self.kept:
-                return httpx.Response(404, json={"error": {"code": 404, "message": f"{path} was not found", "errors": [{"reason": "notFound"}]}})
+                return httpx.Response(
+                    404, json={"error": {"code": 404, "message": f"{path} was not found", "errors": [{"reason": "notFound"}]}}
+                )
             return httpx.Response(200, json=self.kept[path])
         if call.method == "DELETE":
             self.kept.pop(path, None)
@@ -116,17 +122,37 @@ class Echo:
             (call.query[key] for key in ("nodeId", "queuedResourceId", "endpointId", "repository_id") if key in call.query), ""
         )
         name = name or (call.body or {}).get("deploymentResourcePoolId") or body.get("name", "")
+        full = name
         if "accountId" in (call.body or {}):
             name = f"{call.body['accountId']}@{PROJECT}.iam.gserviceaccount.com"
+            full = f"{path}/{name}".removeprefix("v1/")
         where = path if call.method == "PUT" else f"{path}/{name}"
-        found = body | {"name": self.named or name} | self._added(where)
+        found = body | {"name": self.named or full} | self._added(where)
+        if path.endswith("/instances"):
+            self._place(found, where.removesuffix(f"/instances/{name}"))
         self.kept[where] = found
+
+    def _place(self, instance: dict[str, Any], zone: str) -> None:
+        """Gives an instance its disk and its address."""
+        base = f"{BASE}/compute.googleapis.com"
+        disk = f"{zone}/disks/{instance['name']}"
+        instance["disks"][0] |= {"source": f"{base}/{disk}", "deviceName": "persistent-disk-0"}
+        params = instance["disks"][0].pop("initializeParams")
+        kind = params.get("diskType", "diskTypes/pd-standard")
+        self.kept[disk] = {"sourceImage": params["sourceImage"], "sizeGb": params["diskSizeGb"], "type": f"{base}/compute/v1/{kind}"}
+        network = f"{base}/compute/v1/projects/{PROJECT}/global/networks/acc-net"
+        instance["networkInterfaces"][0] |= {"name": "nic0", "networkIP": "10.0.0.5", "network": network}
 
     def _added(self, where: str) -> dict[str, Any]:
         if "compute/v1" in where:
             own = {"selfLink": f"{BASE}/compute.googleapis.com/{where}", "id": "123", "creationTimestamp": TIME}
         elif "storage/v1" in where:
-            own = {"selfLink": f"{BASE}/storage.googleapis.com/{where}", "projectNumber": "123456789012", "timeCreated": TIME, "updated": TIME}
+            own = {
+                "selfLink": f"{BASE}/storage.googleapis.com/{where}",
+                "projectNumber": "123456789012",
+                "timeCreated": TIME,
+                "updated": TIME,
+            }
         else:
             own = {"createTime": TIME, "updateTime": TIME}
         return own | self.always
@@ -136,9 +162,13 @@ class Echo:
 
     def _done(self, path: str, call: Call) -> None:
         """A verb after a resource: what its body says is so."""
-        resource = path.rpartition("/")[0]
-        if call.body and resource in self.kept:
-            self.kept[resource] |= {key: value for key, value in call.body.items() if key in ("labels", "privateIpGoogleAccess")}
+        resource, _, verb = path.rpartition("/")
+        if verb == "setLabels":
+            self.kept[resource]["labels"] = call.body["labels"]
+        elif verb == "setPrivateIpGoogleAccess":
+            self.kept[resource]["privateIpGoogleAccess"] = (call.body or {}).get("privateIpGoogleAccess", False)
+        elif verb == "resize" and call.query:
+            self.kept[resource]["targetSize"] = int(call.query["size"])
 
 
 def _verb(path: str) -> tuple[str, str, str]:
@@ -148,7 +178,7 @@ def _verb(path: str) -> tuple[str, str, str]:
 
 def _unwrapped(body: dict[str, Any] | None) -> dict[str, Any]:
     for key in ("deploymentResourcePool", "topic", "subscription", "serviceAccount"):
-        if body and isinstance(body.get(key), dict):
+        if body and isinstance(body.get(key), dict) and (key != "serviceAccount" or {"accountId", "updateMask"} & body.keys()):
             return dict(body[key])
     return dict(body or {})
 

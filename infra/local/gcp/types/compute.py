@@ -134,6 +134,7 @@ GLOBAL_ADDRESS = ResourceType(
     "compute",
     f"{GLOBAL}/addresses/{{name}}",
     defaults={"addressType": "EXTERNAL"},
+    fields=(Field("addressType", unread=True),),
     updates=(SET_LABELS,),
     lifecycle=GlobalAddress,
 )

@@ -9,7 +9,7 @@ from infra.local.gcp import body as bodies
 from infra.local.gcp import diff
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import INT64, ONE_OF_LIST, Codec, Field, Names, ResourceType, Update, last
-from infra.local.gcp.rest import OperationError
+from infra.local.gcp.rest import GoogleError, OperationError
 from infra.provider.server import ProviderError
 
 ZONAL = "projects/{project}/zones/{zone}"
@@ -99,18 +99,31 @@ class Instance(Lifecycle):
         boot: dict[str, Any] = next((disk for disk in disks if disk.get("boot")), {})
         source = re.search(r"projects/.*", boot.get("source", ""))
         if source:
-            boot = boot | {"initializeParams": self.client.call("GET", "compute", source[0])}
+            disk = self._disk(source[0])
+            boot = boot | {"initializeParams": disk | {"diskSizeGb": disk.get("sizeGb"), "diskType": disk.get("type")}}
         return answer | {
             "bootDisk": boot,
             "attachedDisks": [disk for disk in disks if not disk.get("boot") and disk.get("type") != "SCRATCH"],
             "scratchDisks": [disk for disk in disks if disk.get("type") == "SCRATCH"],
         }
 
+    def _disk(self, path: str) -> dict[str, Any]:
+        try:
+            return self.client.call("GET", "compute", path)
+        except GoogleError as error:
+            if error.code == 404:
+                return {}
+            raise
+
     def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         made = super().outputs(answer, names, written)
         for card in made["networkInterfaces"]:
             subnetwork = re.search(r"projects/([^/]+)/", card.get("subnetwork") or "")
             card["subnetworkProject"] = subnetwork[1] if subnetwork else card["subnetworkProject"]
+        params = made["bootDisk"]["initializeParams"]
+        image = ((written.get("bootDisk") or {}).get("initializeParams") or {}).get("image")
+        if params and image:  # a disk never changes its image, and a family is not what Google answers with
+            params["image"] = image
         if made["metadata"] and written.get("metadataStartupScript") and "startup-script" not in (written.get("metadata") or {}):
             made["metadata"].pop("startup-script", None)
         return made
@@ -317,6 +330,26 @@ TEMPLATE = ResourceType(
     lifecycle=InstanceTemplate,
 )
 
+
+def _group_status(status: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a group says of itself, each object in a list of one, as the official provider has it."""
+    config = status.get("allInstancesConfig") or {}
+    kept = status.get("stateful") or {}
+    return [
+        {
+            "allInstancesConfigs": [{"currentRevision": config.get("currentRevision", ""), "effective": config.get("effective", False)}],
+            "isStable": status.get("isStable", False),
+            "statefuls": [
+                {
+                    "hasStatefulConfig": kept.get("hasStatefulConfig", False),
+                    "perInstanceConfigs": [{"allEffective": (kept.get("perInstanceConfigs") or {}).get("allEffective", False)}],
+                }
+            ],
+            "versionTargets": [{"isReached": (status.get("versionTarget") or {}).get("isReached", False)}],
+        }
+    ]
+
+
 GROUP = ResourceType(
     "gcp:compute/instanceGroupManager:InstanceGroupManager",
     "compute",
@@ -338,7 +371,7 @@ GROUP = ResourceType(
         Field("instanceLifecyclePolicy", always=True, zero={}),
         Field("params", always=True, zero={}, unread=True),
         Field("standbyPolicy", always=True, zero={}),
-        Field("statuses", "status", codec=Codec(decode=lambda value: [value])),
+        Field("statuses", "status", codec=Codec(decode=_group_status)),
         Field("targetSize", always=True),
         Field("updatePolicy", always=True, zero={}),
         Field("versions.name", always=True),

@@ -43,6 +43,7 @@ HEALTH_CHECK = ResourceType(
         "httpHealthCheck.requestPath": "/",
         "httpsHealthCheck.requestPath": "/",
     },
+    fields=(Field("logConfig", absent={"enable": False}),),
     updates=(Update(method="PUT"),),
     lifecycle=HealthCheck,
 )

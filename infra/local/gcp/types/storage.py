@@ -11,6 +11,10 @@ from infra.local.gcp.resource_type import INT64, Codec, Field, Policy, ResourceT
 from infra.local.gcp.rest import GoogleError
 from infra.provider.server import ProviderError
 
+STATE = Codec(lambda state, _: {"LIVE": True, "ARCHIVED": False}.get(state), lambda live: "LIVE" if live else "ARCHIVED")
+OWN_WORDS = ("sendAgeIfZero", "sendDaysSinceCustomTimeIfZero", "sendDaysSinceNoncurrentTimeIfZero", "sendNumNewerVersionsIfZero")
+"""Conditions of the provider's own, which Google does not know."""
+
 
 class Bucket(Lifecycle):
     """A bucket with something in it is deleted only by `forceDestroy`."""
@@ -55,11 +59,13 @@ BUCKET = ResourceType(
     "b/{name}",
     id="{name}",
     create_query={"project": "{project}"},
-    defaults={"forceDestroy": False, "storageClass": "STANDARD"},
+    defaults={"storageClass": "STANDARD"},
     virtual={"forceDestroy": False},
     fields=(
         Field("enableObjectRetention", "objectRetention.enabled"),
-        Field("lifecycleRules", "lifecycle.rule"),
+        Field("lifecycleRules", "lifecycle.rule", always=True),
+        Field("lifecycleRules.condition.withState", "isLive", codec=STATE, absent="ANY"),
+        *(Field(f"lifecycleRules.condition.{name}", codec=Codec(lambda *_: None), unread=True) for name in OWN_WORDS),
         Field("lifecycleRules.condition.matchesPrefixes", "matchesPrefix"),
         Field("lifecycleRules.condition.matchesStorageClasses", "matchesStorageClass"),
         Field("lifecycleRules.condition.matchesSuffixes", "matchesSuffix"),
@@ -72,6 +78,7 @@ BUCKET = ResourceType(
         Field("cors.origins", "origin"),
         Field("cors.responseHeaders", "responseHeader"),
         Field("retentionPolicy.retentionPeriod", codec=Codec(lambda value, _: str(value), str)),
+        Field("hierarchicalNamespace", absent={"enabled": False}),
         Field("hierarchicalNamespace.enabled", always=True),
         Field("autoclass.enabled", always=True),
     ),

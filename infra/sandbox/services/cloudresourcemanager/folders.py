@@ -52,12 +52,11 @@ def delete(call: Call) -> Any:
     """DELETE of an empty folder; it is kept, to be restored."""
     body = _active(call)
     number = call.target.partition("/")[2]
-    inside = [name for name, other in call.cloud.store.items(HOST, "folders") if other["parent"] == call.target and other["state"] == "ACTIVE"]
-    inside += [
-        name
-        for name, project in call.cloud.store.items(HOST, "projects")
-        if project.get("parent", {}).get("id") == number and project["lifecycleState"] == "ACTIVE"
-    ]
+    store = call.cloud.store
+    inside = [name for name, other in store.items(HOST, "folders") if (other["parent"], other["state"]) == (call.target, "ACTIVE")]
+    for name, project in store.items(HOST, "projects"):
+        if (project.get("parent", {}).get("id"), project["lifecycleState"]) == (number, "ACTIVE"):
+            inside.append(name)
     if inside:
         raise Refused(400, f"The folder {call.target} is not empty: {', '.join(inside)}.", status="FAILED_PRECONDITION")
     return _done(call, "delete", body | {"state": "DELETE_REQUESTED"})

@@ -23,20 +23,22 @@ def create(call: Call) -> Any:
     sent = _v1(call, call.body)
     project = sent.get("projectId", "")
     if not ID.fullmatch(project):
-        raise invalid(f'"{project}": project_id must be 6 to 30 lowercase letters, digits or hyphens, and begin with a letter.', "project_id")
-    _check_name(sent.get("name", project))
+        raise invalid(
+            f'project_id "{project}" must be 6 to 30 lowercase letters, digits or hyphens, beginning with a letter.', "project_id"
+        )
+    _check_name(sent.setdefault("name", project))
     if call.cloud.projects.get(project) is not None:
         raise Refused(409, "Requested entity already exists")
     call.target = f"projects/{project}"
     body = call.cloud.projects.make(project, billing=False) | sent
-    body.setdefault("name", project)
     _keep(call, body)
     return operations.start(call, "create", body, SECONDS, sets={}, response=_typed(call, body))
 
 
 def _check_name(name: str) -> None:
     if not NAME.fullmatch(name):
-        raise invalid(f'"{name}": display name must be 4 to 30 letters, digits, hyphens, quotes, spaces or exclamation points.', "display_name")
+        said = f'display_name "{name}" must be 4 to 30 letters, digits, hyphens, quotes, spaces or exclamation points.'
+        raise invalid(said, "display_name")
 
 
 def get(call: Call) -> Any:
@@ -103,7 +105,7 @@ def list_(call: Call) -> Any:
 
 
 def _value(body: Body, key: str) -> Any:
-    path = {"id": "projectId", "projectId": "projectId", "state": "lifecycleState", "displayName": "name", "parent": "parent.id"}.get(key, key)
+    path = {"id": "projectId", "state": "lifecycleState", "displayName": "name", "parent": "parent.id"}.get(key, key)
     value: Any = body
     for word in path.split("."):
         value = value.get(word) if isinstance(value, dict) else None
@@ -155,7 +157,7 @@ def _v1(call: Call, body: Body) -> Body:
     """A sent project in v1's words, without what only the server says."""
     if call.version == "v1":
         return {key: body[key] for key in ("projectId", "name", "labels", "parent") if key in body}
-    out = {key: body[key] for key in ("projectId", "labels") if key in body}
+    out: Body = {key: body[key] for key in ("projectId", "labels") if key in body}
     out |= {"name": body["displayName"]} if "displayName" in body else {}
     return out | ({"parent": _resource_id(body["parent"])} if "parent" in body else {})
 

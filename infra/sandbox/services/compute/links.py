@@ -48,7 +48,9 @@ def in_version(node: Any, version: str) -> Any:
     """A body with the addresses of the version that is asked: Google answers a beta call with beta addresses."""
     if version in ("v1", ""):
         return node
-    return _each(node, lambda value: value.replace(LINK, f"https://www.googleapis.com/compute/{version}/") if value.startswith(LINK) else value)
+    return _each(
+        node, lambda value: value.replace(LINK, f"https://www.googleapis.com/compute/{version}/") if value.startswith(LINK) else value
+    )
 
 
 def _each(node: Any, change: Callable[[str], str]) -> Any:

@@ -151,7 +151,9 @@ def stamp(call: Call, body: Body) -> None:
     if "labelFingerprint" in known or "labelFingerprint" in body:
         body["labelFingerprint"] = fingerprint(body.get("labels", {}))
     if "fingerprint" in known or "fingerprint" in body:
-        body["fingerprint"] = fingerprint({key: value for key, value in body.items() if key not in ("fingerprint", "labels", "labelFingerprint")})
+        body["fingerprint"] = fingerprint(
+            {key: value for key, value in body.items() if key not in ("fingerprint", "labels", "labelFingerprint")}
+        )
 
 
 def properties(call: Call) -> Mapping[str, Body]:

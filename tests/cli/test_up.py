@@ -1,0 +1,71 @@
+"""`up`, `down`, `env`, `recover` and `sandbox`, as far as they need no engine. With it: tests/engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local.home import Home
+from infra.sandbox import process
+
+Accelform = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is no checkout."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["up", "env", "recover"])
+def test_fails_outside_a_checkout_and_leaves_nothing(
+    command: str, accelform: Accelform, elsewhere: Path, base: dict[str, Any], stack_file: Callable[..., Path]
+) -> None:
+    file = stack_file(base)
+    ran = accelform(command, str(file))
+    assert ran.code == 5
+    assert "is not a checkout of this project" in ran.err
+    assert not (elsewhere / ".accelform").exists()
+
+
+def test_fails_on_a_wrong_stack_file_before_anything_starts(
+    accelform: Accelform, elsewhere: Path, base: dict[str, Any], stack_file: Callable[..., Path]
+) -> None:
+    """The same problems, with the same code, as `check` has them."""
+    (elsewhere / "infra").mkdir()
+    for name in ("Pulumi.yaml", "infra/__main__.py"):
+        (elsewhere / name).touch()
+    file = stack_file(base | {"accelform:regoin": "us-east5"})
+    ran = accelform("up", str(file))
+    assert ran.code == 2
+    assert "regoin" in ran.err
+    assert process.running(Home.of(elsewhere).sandbox) is None
+
+
+def test_down_of_nothing_is_done_at_once(accelform: Accelform) -> None:
+    ran = accelform("down")
+    assert ran.code == 0
+    assert "nothing is left" in ran.out
+
+
+def test_down_of_what_is_not_up_is_refused(accelform: Accelform) -> None:
+    ran = accelform("down", "nope")
+    assert ran.code == 2
+    assert "nope: there is no such stack in the sandbox" in ran.err
+
+
+def test_the_sandbox_starts_tells_and_stops(accelform: Accelform, elsewhere: Path) -> None:
+    assert accelform("sandbox", "status", "--json").data == {"running": False}
+    started = accelform("sandbox", "start", "--project", "shop-prod", "--json").data
+    try:
+        assert started["environment"]["GOOGLE_TPU_V2_CUSTOM_ENDPOINT"] == f"{started['base']}/tpu.googleapis.com/v2/"
+        said = accelform("sandbox", "status", "--json").data
+        assert (said["running"], said["base"], said["projects"]) == (True, started["base"], ["shop-prod"])
+        assert "tpu.googleapis.com" in accelform("sandbox", "status").out
+    finally:
+        assert accelform("sandbox", "stop", "--json").data == {"stopped": True}
+    assert accelform("sandbox", "stop").out == "it does not run\n"

@@ -1,0 +1,89 @@
+"""A checkout with one stack, and this project's own commands in it: as a user has it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+
+from infra.local.home import Home
+from infra.sandbox import process
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 180
+STACK = "try"
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def changes(self) -> dict[str, int]:
+        """What `accelform up --json` or `down --json` did to the one stack."""
+        assert self.code == 0, self.out + self.err
+        found: dict[str, int] = self.json["stacks"][0]["changes"]
+        return found
+
+
+class Region:
+    """A git checkout in a folder of its own, with the program of this one."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        self.folder = folder
+        self.home = Home.of(folder)
+        shutil.copy(ROOT / "Pulumi.yaml", folder / "Pulumi.yaml")
+        (folder / "infra").symlink_to(ROOT / "infra")
+        (folder / "stacks").mkdir()
+        self.write(config)
+        for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "-m", "t"]):
+            subprocess.run(["git", *command], cwd=folder, check=True)
+
+    def write(self, config: dict[str, Any]) -> None:
+        with (self.folder / "stacks" / f"Pulumi.{STACK}.yaml").open("w", encoding="utf-8") as file:
+            YAML(typ="safe", pure=True).dump({"config": config}, file)
+
+    def accelform(self, *arguments: str, **env: str) -> Ran:
+        return self._run([f"{sys.prefix}/bin/accelform", *arguments], os.environ | env)
+
+    def pulumi(self, *arguments: str, **env: str) -> Ran:
+        """Plain `pulumi` in a shell that `accelform env` prepared."""
+        return self._run(["pulumi", *arguments], self.shell() | env)
+
+    def shell(self) -> dict[str, str]:
+        variables: Mapping[str, str] = self.accelform("env", "--json").json
+        return os.environ | dict(variables)
+
+    def _run(self, command: list[str], env: Mapping[str, str]) -> Ran:
+        # A program is looked up on the PATH that it gets, as a shell does it.
+        found = shutil.which(command[0], path=env["PATH"])
+        assert found is not None, command[0]
+        done = subprocess.run(
+            [found, *command[1:]], cwd=self.folder, env=dict(env), capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """Asks the running sandbox about itself."""
+        running = process.running(self.home.sandbox)
+        assert running is not None
+        return process.ask(running, method, path, body)
+
+    def made(self) -> list[str]:
+        """What stands in the sandbox and did not come with it."""
+        return sorted(f"{one['service']}/{one['name']}" for one in self.ask("GET", "resources")["resources"] if not one["own"])
+
+    def git_status(self) -> str:
+        return subprocess.run(["git", "status", "--porcelain"], cwd=self.folder, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,80 @@
+"""The main job: a region with every component comes up in the sandbox, stays, changes and goes, by every door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.engine.region import STACK, Region
+
+Make = Callable[[dict[str, Any]], Region]
+
+
+def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, Any], region: Make) -> None:
+    """Up; second up changes nothing; a label updates and replaces nothing; down leaves nothing, in the sandbox or in the checkout."""
+    here = region(everything)
+    first = here.accelform("up", "--json")
+    assert first.code == 0, first.out + first.err
+    assert set(first.changes) == {"create"}
+    assert first.json["plugin"] == "stand-in"
+    assert here.git_status() == ""
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+
+    here.write(everything | {"accelform:owner": "others"})
+    changes = here.accelform("up", "--json").changes
+    assert set(changes) == {"same", "update"}
+    assert changes["update"] == 7  # two buckets, repository, endpoint, channel, two machines
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+
+    gone = here.accelform("down", "--json")
+    assert gone.code == 0, gone.out + gone.err
+    assert gone.json["left"] == []
+    assert not here.home.folder.exists()
+
+
+def test_plain_pulumi_works_in_a_prepared_shell(everything: dict[str, Any], region: Make) -> None:
+    """The same stack by `pulumi` alone, with the policy pack, is the one that our commands know."""
+    here = region(everything)
+    pack = ("--policy-pack", "infra/policy", "--stack", STACK, "--non-interactive")
+    preview = here.pulumi("preview", *pack)
+    assert preview.code == 0, preview.out + preview.err
+    up = here.pulumi("up", "--yes", "--skip-preview", *pack)
+    assert up.code == 0, up.out + up.err
+    assert here.git_status() == ""
+    assert here.pulumi("preview", "--expect-no-changes", *pack).code == 0
+    refreshed = here.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes", "--stack", STACK, "--non-interactive")
+    assert refreshed.code == 0, refreshed.out + refreshed.err
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+    assert here.made()
+    gone = here.accelform("down", "--json")
+    assert gone.code == 0, gone.out + gone.err
+    assert gone.json["left"] == []
+
+
+def test_what_somebody_changed_in_the_cloud_is_seen_by_refresh(everything: dict[str, Any], region: Make) -> None:
+    """A label taken away behind our back is drift; the next up puts it back."""
+    import httpx
+
+    here = region(everything)
+    assert here.accelform("up", "--json").code == 0
+    bucket = next(name for name in here.made() if name.startswith("storage.googleapis.com/b/"))
+    sandbox = here.accelform("sandbox", "status", "--json").json["base"]
+    url = f"{sandbox}/{bucket.replace('/b/', '/storage/v1/b/', 1)}"
+    answer = httpx.patch(url, json={"labels": {"owner": "somebody"}}, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    refreshed = here.pulumi("refresh", "--yes", "--skip-preview", "--json", "--stack", STACK, "--non-interactive")
+    assert refreshed.code == 0
+    assert '"update":1' in refreshed.out.replace(" ", "")
+    assert here.accelform("up", "--json").changes["update"] == 1
+    assert httpx.get(url, trust_env=False).json()["labels"]["owner"] == "ml-team"
+
+
+def test_a_stack_file_that_changed_is_not_run_from_its_old_copy(base: dict[str, Any], region: Make) -> None:
+    """Plain pulumi runs generated configuration: one that is old is refused, with what to do."""
+    here = region(base)
+    shell = here.shell()
+    here.write(base | {"accelform:owner": "others"})
+    ran = here._run(["pulumi", "preview", "--stack", STACK, "--non-interactive"], shell)
+    assert ran.code != 0
+    assert "accelform env" in ran.out + ran.err
+    assert here.pulumi("preview", "--stack", STACK, "--non-interactive").code == 0  # env was asked again
