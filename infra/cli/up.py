@@ -83,7 +83,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     place = up.prepare(Path.cwd(), stack_files(names, folder), Progress(quiet=as_json))
     variables = up.shell(place)
     if as_json:
-        print_json(variables)
+        print_json(dict(variables))
     else:
         console().out("".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items()), end="", highlight=False)
     return ExitCode.OK

@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 ENDPOINTS = {
-    "compute": "compute.googleapis.com/compute/v1/",
+    "compute": "compute.googleapis.com/compute/beta/",
     "tpuV2": "tpu.googleapis.com/v2/",
     "vertexAi": "aiplatform.googleapis.com/v1beta1/",
     "billing": "billingbudgets.googleapis.com/v1/",
@@ -22,7 +22,7 @@ ENDPOINTS = {
     "pubsub": "pubsub.googleapis.com/v1/",
 }
 """Name of the provider's service -> host and version. The versions are those that the provider asks Google for by itself
-(google-beta 7: Vertex AI in v1beta1, which alone has IAM on endpoints). Source: `pulumi_gcp.Provider` 10.2.0."""
+(google-beta 7: Compute Engine in beta; Vertex AI in v1beta1, which alone has IAM on endpoints). Source: `pulumi_gcp.Provider` 10.2.0."""
 
 TOKEN = "sandbox"  # noqa: S105 - no secret: the sandbox asks for none
 """Access token of sandbox runs: no credentials are looked for, so none can be used by mistake."""

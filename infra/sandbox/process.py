@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra import catalog
 from infra.errors import MachineError
 
 START_SECONDS = 30
@@ -28,6 +29,8 @@ class Running:
     pid: int
     port: int
     folder: Path
+    code: str = ""
+    """Which code it runs: see `code`."""
 
     @property
     def base(self) -> str:
@@ -50,7 +53,7 @@ def running(folder: Path) -> Running | None:
         said = json.loads((folder / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None  # it has only just begun
-    return Running(said["pid"], said["port"], folder)
+    return Running(said["pid"], said["port"], folder, said.get("code", ""))
 
 
 def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None, manual_clock: bool = False) -> Running:
@@ -65,6 +68,9 @@ def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None
     folder.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(folder):
         found = running(folder)
+        if found is not None and found.code != code():
+            stop(folder)  # another version of this project started it
+            found = None
         if found is None:
             found = _spawn(folder, port if port is not None else _last_port(folder), manual_clock)
         elif port not in (None, 0, found.port):
@@ -72,6 +78,13 @@ def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None
     for project in projects:
         ask(found, "POST", "projects", {"project": project})
     return found
+
+
+def code() -> str:
+    """Stands for the code of the sandbox and of what it imports, as it is on the disk."""
+    rooms = (Path(__file__).parent, Path(catalog.__file__).parent)
+    times = [path.stat().st_mtime_ns for room in rooms for path in room.rglob("*") if path.suffix in (".py", ".csv")]
+    return f"{len(times)}-{max(times)}"
 
 
 def stop(folder: Path) -> bool:

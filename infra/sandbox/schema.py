@@ -9,6 +9,8 @@ from infra.sandbox.discovery import Document
 from infra.sandbox.refused import invalid
 
 OUTPUT_ONLY = re.compile(r"\s*(\[output[ -]only\]|output only)", re.IGNORECASE)
+UNDOCUMENTED = frozenset({"deleteBgpAlwaysCompareMed", "initialNatIps"})
+"""What the official provider sends to Compute Engine (google-beta 7) though no document has it, and Google takes. It is not kept."""
 WHOLE = re.compile(r"-?\d+$")
 
 
@@ -30,7 +32,7 @@ def _object(document: Document, schema: dict[str, Any], value: dict[str, Any], p
         if known is None:
             if "additionalProperties" in schema:
                 known = schema["additionalProperties"]
-            elif key == "@type":
+            elif key == "@type" or key in UNDOCUMENTED:
                 continue
             else:
                 where = f" at '{path}'" if path else ""

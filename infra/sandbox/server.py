@@ -27,6 +27,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from infra.sandbox import process
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
@@ -179,7 +180,7 @@ def serve(folder: Path, port: int, projects: Sequence[str], *, manual_clock: boo
         listener = bound(port)
         listener.listen(128)
         beside = folder / f"server.json.{os.getpid()}"
-        beside.write_text(json.dumps({"pid": os.getpid(), "port": listener.getsockname()[1]}), encoding="utf-8")
+        beside.write_text(json.dumps({"pid": os.getpid(), "port": listener.getsockname()[1], "code": process.code()}), encoding="utf-8")
         beside.replace(folder / "server.json")
         config = uvicorn.Config(
             Server(cloud).app, log_level="warning", access_log=False, lifespan="off", http="httptools", server_header=False

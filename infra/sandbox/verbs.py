@@ -215,13 +215,24 @@ def _change(call: Call, verb: str, merge: Callable[[Call, Body], Body]) -> Any:
 
 def _patched(call: Call, before: Body) -> Body:
     body, mask = call.service.unwrap(call) if call.service.unwrap else (call.body, call.query.get("updateMask", ""))
+    if not mask:
+        return merged(copy.deepcopy(before), body)
+    return masked(before, body, mask)
+
+
+def masked(before: Body, body: Body, mask: str) -> Body:
+    """*before*, with what the mask names as *body* has it; what *body* does not have there goes away."""
     after = copy.deepcopy(before)
-    if not mask or mask == "*":
-        return merged(after, body) if mask != "*" else {**after, **body}
-    for path in mask.split(","):
-        words = [camel(word) for word in path.strip().split(".")]
-        _set(after, words, _at(body, ".".join(words)))
+    if mask == "*":
+        return {**after, **body}
+    for path in paths(mask):
+        _set(after, path.split("."), _at(body, path))
     return after
+
+
+def paths(mask: str) -> list[str]:
+    """Dotted fields of an update mask; some clients write them with underscores."""
+    return [".".join(camel(word) for word in path.strip().split(".")) for path in mask.split(",")]
 
 
 def _replaced(call: Call, before: Body) -> Body:

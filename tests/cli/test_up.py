@@ -15,7 +15,7 @@ Accelform = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def elsewhere(accelform: Accelform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is no checkout."""
     monkeypatch.chdir(tmp_path)
     return tmp_path

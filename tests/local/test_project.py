@@ -53,7 +53,7 @@ def test_the_copy_says_what_the_file_says_and_where_the_sandbox_is(
     config = data["config"]
     assert {key: value for key, value in config.items() if key in base} == base
     assert config["accelform:cloud"] == "sandbox"
-    assert config["gcp:computeCustomEndpoint"] == f"{BASE}/compute.googleapis.com/compute/v1/"
+    assert config["gcp:computeCustomEndpoint"] == f"{BASE}/compute.googleapis.com/compute/beta/"
     cloud, rest = cloud_of(config, {})
     assert cloud.name == "sandbox"
     assert StackSpec.load(file) == StackSpec._from_config(rest, project_file(), [])

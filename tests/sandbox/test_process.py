@@ -47,6 +47,12 @@ def test_starts_once_and_keeps_port_and_content_over_a_stop_and_a_kill(folder: P
     assert found.headers["Content-Type"] == "application/json; charset=UTF-8"
 
 
+def test_a_sandbox_of_older_code_is_started_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = process.start(folder)
+    monkeypatch.setattr(process, "code", lambda: "newer")
+    assert process.start(folder).pid != first.pid
+
+
 def test_many_that_start_it_at_once_get_one(folder: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = set(pool.map(lambda _: process.start(folder), range(4)))

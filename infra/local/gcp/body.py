@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import BY_TYPE, Field, Names, ResourceType
-from infra.local.gcp.values import DEFAULTS, is_empty
+from infra.local.gcp.values import DEFAULTS, Unknown, is_empty
 
 ZEROS: dict[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0, "array": [], "map": None, "object": None}
 
@@ -184,6 +184,15 @@ def same(value: Any, found: Any) -> bool:
         short, long = sorted((value.lower(), found.lower()), key=len)
         return short == long or (bool(short) and long.endswith(f"/{short}"))
     return not isinstance(value, dict | list | bool) and str(value) == str(found)
+
+
+def says(value: Any, found: Any) -> bool:
+    """Whether what was found is what is written, and perhaps more."""
+    if isinstance(value, dict):
+        return isinstance(found, dict) and all(says(part, found.get(key)) for key, part in value.items() if key != DEFAULTS)
+    if isinstance(value, list):
+        return isinstance(found, list) and len(value) == len(found) and all(says(a, b) for a, b in zip(value, found, strict=True))
+    return not isinstance(value, Unknown) and same(value, found)
 
 
 def _holds(found: Any, value: Any) -> bool:

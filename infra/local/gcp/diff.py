@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 
 from pulumi.runtime.proto import provider_pb2
 
+from infra.local.gcp import body as bodies
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType, placeholders
-from infra.local.gcp.values import DEFAULTS, Path, Unknown
+from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
+PLACES = ("project", "region", "zone", "location")
+"""What the provider's configuration stands in for."""
 
 
 class Change(NamedTuple):
@@ -27,53 +30,74 @@ class Change(NamedTuple):
         return PropertyDiff(kind=PropertyDiff.Kind.Value(f"{self.kind}_REPLACE" if self.replaces else self.kind), inputDiff=True)
 
 
-def changes(row: ResourceType, old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
+def changes(row: ResourceType, old: dict[str, Any], new: dict[str, Any], state: dict[str, Any] | None = None) -> list[Change]:
     """
     Every change, by path.
 
     An object's own `replaces` speaks of its being there or not; what is in it speaks for itself. A list of plain values, and a map,
     count as one property. What an id is made of replaces always.
+
+    Args:
+        row: The type.
+        old: The last run's inputs.
+        new: This run's.
+        state: The outputs: to write what is so already changes nothing.
     """
-    return list(_objects(row, schema.of(row.token).inputs, old, new, (), ""))
+    return list(Diff(row).objects(schema.of(row.token).inputs, old, new, state or {}, (), ""))
 
 
-def _objects(
-    row: ResourceType, known: schema.Properties, old: dict[str, Any], new: dict[str, Any], path: Path, dotted: str
-) -> Iterator[Change]:
-    names = [] if dotted else placeholders(row.id_template)
-    for key in sorted({*old, *new} - {DEFAULTS}):
-        inner = f"{dotted}.{key}" if dotted else key
-        declared = known.get(key, {}) | ({"replaces": True} if key in names else {})
-        yield from _values(row, declared, old.get(key), new.get(key), (*path, key), inner)
+class Diff:
+    """The walk through two runs' inputs of one type."""
+
+    def __init__(self, row: ResourceType) -> None:
+        self.row = row
+        self.names = placeholders(row.id_template)
+        self.computed = {*row.computed, *PLACES}
+
+    def objects(
+        self, known: schema.Properties, old: dict[str, Any], new: dict[str, Any], state: dict[str, Any], path: Path, dotted: str
+    ) -> Iterator[Change]:
+        for key in sorted({*old, *new} - {DEFAULTS}):
+            inner = f"{dotted}.{key}" if dotted else key
+            declared = known.get(key, {}) | ({"replaces": True} if inner in self.names else {})
+            yield from self.values(declared, old.get(key), new.get(key), state.get(key), (*path, key), inner)
+
+    def values(self, declared: dict[str, Any], old: Any, new: Any, state: Any, path: Path, dotted: str) -> Iterator[Change]:
+        replaces = bool(declared.get("replaces"))
+        if old is None or new is None:
+            if old is None and new is not None and not bodies.says(new, state):
+                yield Change(path, "ADD", replaces)
+            elif new is None and old is not None and dotted not in self.computed and not is_empty(old):
+                yield Change(path, "DELETE", replaces)
+        elif isinstance(new, Unknown) or isinstance(old, Unknown):
+            yield Change(path, "UPDATE", replaces)
+        elif isinstance(old, dict) and isinstance(new, dict):
+            found = state if isinstance(state, dict) else {}
+            if inside := schema.properties(declared):
+                yield from self.objects(inside, old, new, found, path, dotted)
+            else:
+                part = declared.get("additionalProperties", {}) | {"replaces": replaces}
+                for key in sorted({*old, *new}):
+                    yield from self.values(part, old.get(key), new.get(key), found.get(key), (*path, key), dotted)
+        elif isinstance(old, list) and isinstance(new, list):
+            yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)
+        elif not _equal(old, new):
+            yield Change(path, "UPDATE", replaces)
+
+    def lists(
+        self, declared: dict[str, Any], old: list[Any], new: list[Any], state: list[Any], path: Path, dotted: str
+    ) -> Iterator[Change]:
+        if dotted in self.row.sets and sorted(map(str, old)) == sorted(map(str, new)):
+            return
+        part = declared.get("items", {}) | {"replaces": bool(declared.get("replaces"))}
+        for index in range(max(len(old), len(new))):
+            before, after, found = (one[index] if index < len(one) else None for one in (old, new, state))
+            yield from self.values(part, before, after, found, (*path, index), dotted)
 
 
-def _values(row: ResourceType, declared: dict[str, Any], old: Any, new: Any, path: Path, dotted: str) -> Iterator[Change]:
-    replaces = bool(declared.get("replaces"))
-    if old is None or new is None:
-        if old is not new:
-            yield Change(path, "ADD" if old is None else "DELETE", replaces)
-        return
-    if isinstance(new, Unknown) or isinstance(old, Unknown):
-        yield Change(path, "UPDATE", replaces)
-    elif isinstance(old, dict) and isinstance(new, dict):
-        if inside := schema.properties(declared):
-            yield from _objects(row, inside, old, new, path, dotted)
-        else:
-            part = declared.get("additionalProperties", {}) | {"replaces": replaces}
-            for key in sorted({*old, *new}):
-                yield from _values(row, part, old.get(key), new.get(key), (*path, key), dotted)
-    elif isinstance(old, list) and isinstance(new, list):
-        yield from _lists(row, declared, old, new, path, dotted)
-    elif old != new or isinstance(old, bool) != isinstance(new, bool):
-        yield Change(path, "UPDATE", replaces)
-
-
-def _lists(row: ResourceType, declared: dict[str, Any], old: list[Any], new: list[Any], path: Path, dotted: str) -> Iterator[Change]:
-    if dotted in row.sets and sorted(map(str, old)) == sorted(map(str, new)):
-        return
-    part = declared.get("items", {})
-    part = part | {"replaces": bool(declared.get("replaces"))}
-    for index in range(max(len(old), len(new))):
-        before = old[index] if index < len(old) else None
-        after = new[index] if index < len(new) else None
-        yield from _values(row, part, before, after, (*path, index), dotted)
+def _equal(old: Any, new: Any) -> bool:
+    """Whether two written values are the same; a link may be written in full or short."""
+    if isinstance(old, str) and isinstance(new, str):
+        short, long = sorted((old, new), key=len)
+        return short == long or (bool(short) and long.endswith(f"/{short}"))
+    return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)

@@ -81,7 +81,7 @@ class Lifecycle:
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
         """Changes what differs between the inputs *old* and *new*."""
-        changed = {str(change.path[0]): None for change in diff.changes(self.row, old, new)}
+        changed = {str(change.path[0]): None for change in diff.changes(self.row, old, new, state)}
         inputs = self._plain(new)
         names = self.names(inputs) | self.names_of(id, state)
         for update, mine in self._calls([name for name in changed if name in bodies.in_body(self.row)]):

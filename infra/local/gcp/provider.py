@@ -72,7 +72,7 @@ class Gcp(Provider):
     @sentences
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         old, new = Decoded(_old_inputs(request)), Decoded(request.news)
-        found = diff.changes(self._row(request.urn), old.values, new.values)
+        found = diff.changes(self._row(request.urn), old.values, new.values, Decoded(request.olds).values)
         # A thing of the same name cannot stand beside the old one: the official provider sees that by the name alone, too.
         same_name = bool(old.values.get("name")) and old.values["name"] == new.values.get("name")
         return provider_pb2.DiffResponse(

@@ -116,6 +116,8 @@ class ResourceType:
     constants: Mapping[str, Any] = field(default_factory=dict)
     """What the create's body always has."""
     fields: tuple[Field, ...] = ()
+    computed: tuple[str, ...] = ()
+    """Inputs that Google fills in where they are not written: to write one no more changes nothing."""
     sets: tuple[str, ...] = ()
     """Lists whose order says nothing."""
     mask_names: Mapping[str, str] = field(default_factory=dict)

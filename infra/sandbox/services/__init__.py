@@ -2,6 +2,7 @@
 
 from infra.sandbox.service import Service
 from infra.sandbox.services import (
+    aiplatform,
     artifactregistry,
     billingbudgets,
     cloudbilling,
@@ -15,6 +16,7 @@ from infra.sandbox.services import (
 )
 
 SERVICES: tuple[Service, ...] = (
+    aiplatform.SERVICE,
     artifactregistry.SERVICE,
     billingbudgets.SERVICE,
     cloudbilling.SERVICE,

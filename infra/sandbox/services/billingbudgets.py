@@ -138,8 +138,9 @@ def _cap_problems(body: Body, before: Body | None) -> Iterator[tuple[str, str]]:
         yield "amount.specified_amount", "must be set, and not negative"
     for field in CAP_WITHOUT & set(filters):
         yield f"budget_filter.{field}", "must be empty"
-    if len(filters.get("projects", [])) != 1:
-        yield "budget_filter.projects", "must be exactly one"
+    for field in ("projects", "services"):
+        if len(filters.get(field, [])) != 1:
+            yield f"budget_filter.{field}", "must be exactly one"
     if filters.get("calendarPeriod") != "MONTH":
         yield "budget_filter.calendar_period", "must be MONTH"
     if filters.get("creditTypesTreatment") != "EXCLUDE_ALL_CREDITS":

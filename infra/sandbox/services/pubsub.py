@@ -42,8 +42,24 @@ def _fill_subscription(call: Call, body: Body) -> None:
     body.setdefault("expirationPolicy", {"ttl": "2678400s"})  # "a default policy with ttl of 31 days", discovery document; recordings
     body.setdefault("pushConfig", {})  # recordings
     body["state"] = "ACTIVE"
+    _fill_exports(body)
     if "messageRetentionDuration" in topic:
         body["topicMessageRetentionDuration"] = topic["messageRetentionDuration"]
+
+
+def _fill_exports(body: Body) -> None:
+    """Source: recordings of subscriptions that write to a bucket and to a table."""
+    for key in ("bigqueryConfig", "cloudStorageConfig"):
+        if key in body:
+            body[key]["state"] = "ACTIVE"
+    bucket = body.get("cloudStorageConfig", {})
+    if bucket and not bucket.get("avroConfig"):
+        bucket.pop("avroConfig", None)
+        bucket.setdefault("textConfig", {})
+
+
+def _change_subscription(call: Call, body: Body, before: Body) -> None:
+    _fill_exports(body)
 
 
 def _check_subscription(call: Call, body: Body, before: Body | None) -> None:
@@ -203,6 +219,7 @@ SERVICE = Service(
             immutable=("topic", "filter", "enableMessageOrdering"),  # Google's reference: these cannot be changed after creation
             fill=_fill_subscription,
             check=_check_subscription,
+            changed=_change_subscription,
             release=_release_subscription,
         ),
         Kind("projects.snapshots", id_from="body:name", fill=_fill_snapshot, check=_check_name),

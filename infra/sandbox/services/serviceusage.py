@@ -18,7 +18,17 @@ PAGE, MOST_GOT, MOST_ENABLED = 50, 30, 20
 SECONDS = 10
 DEFAULTS = frozenset(
     f"{name}.googleapis.com"
-    for name in "bigquery cloudapis cloudtrace datastore logging monitoring servicemanagement serviceusage storage".split()
+    for name in (
+        "bigquery",
+        "cloudapis",
+        "cloudtrace",
+        "datastore",
+        "logging",
+        "monitoring",
+        "servicemanagement",
+        "serviceusage",
+        "storage",
+    )
 )
 """On in every new project. Source: Service Usage's page "Services enabled by default", 2026; those that others build on left out."""
 AGENTS = {

@@ -20,6 +20,7 @@ REPOSITORY = ResourceType(
     create_query={"repository_id": "{repositoryId}"},
     url_only=("repositoryId", "location"),
     defaults={"mode": "STANDARD_REPOSITORY"},
+    computed=("dockerConfig", "vulnerabilityScanningConfig"),
     sets=("cleanupPolicies",),
     fields=(Field("cleanupPolicies", codec=BY_ID), Field("name", codec=LAST)),
     updates=(Update(mask=True),),

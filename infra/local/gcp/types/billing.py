@@ -28,6 +28,7 @@ BUDGET = ResourceType(
         Field("budgetFilter.calendarPeriod", codec=PERIOD, unread=True),
         Field("allUpdatesRule.schemaVersion", unread=True),
     ),
+    computed=("budgetFilter", "budgetFilter.calendarPeriod", "budgetFilter.creditTypesTreatment", "budgetFilter.services"),
     sets=("budgetFilter.projects", "budgetFilter.services", "budgetFilter.subaccounts", "budgetFilter.creditTypes"),
     mask_names={
         "allUpdatesRule": "notificationsRule",

@@ -129,7 +129,7 @@ class Instance(Lifecycle):
         return made
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
-        changed = {str(change.path[0]) for change in diff.changes(self.row, old, new)}
+        changed = {str(change.path[0]) for change in diff.changes(self.row, old, new, state)}
         inputs = self._plain(new)
         names = self.names_of(id, state)
         now = super().get(names)
@@ -254,6 +254,20 @@ INSTANCE = ResourceType(
         Field("instanceId", "id"),
         *CARDS,
     ),
+    computed=(
+        "bootDisk.deviceName",
+        "bootDisk.initializeParams.size",
+        "bootDisk.initializeParams.type",
+        "bootDisk.source",
+        "networkInterfaces.name",
+        "networkInterfaces.network",
+        "networkInterfaces.networkIp",
+        "networkInterfaces.stackType",
+        "networkInterfaces.subnetwork",
+        "networkInterfaces.subnetworkProject",
+        "scheduling.provisioningModel",
+        "shieldedInstanceConfig",
+    ),
     sets=("tags", "serviceAccount.scopes"),
     lifecycle=Instance,
 )
@@ -325,6 +339,17 @@ TEMPLATE = ResourceType(
         Field("tagsFingerprint", "properties.tags.fingerprint"),
         Field("numericId", "id"),
         *CARDS,
+    ),
+    computed=(
+        "disks.deviceName",
+        "disks.interface",
+        "disks.mode",
+        "disks.type",
+        "networkInterfaces.name",
+        "networkInterfaces.network",
+        "networkInterfaces.networkIp",
+        "networkInterfaces.stackType",
+        "networkInterfaces.subnetworkProject",
     ),
     sets=("tags", "serviceAccount.scopes"),
     lifecycle=InstanceTemplate,

@@ -61,12 +61,16 @@ BACKEND_SERVICE = ResourceType(
         Field("iap", always=True, codec=Codec(decode=lambda value: value or None)),
         Field("params", unread=True),
     ),
+    computed=("iap", "portName", "sessionAffinity", "logConfig", "backends.description", "backends.maxUtilization"),
     sets=("backends",),
     updates=(
         Update(("securityPolicy",), "POST", "/setSecurityPolicy"),
         Update(method="PUT", kept=("fingerprint", "name"), zeros={"customRequestHeaders": [], "customResponseHeaders": []}),
     ),
 )
+
+ONE_PORT = Codec(decode=lambda value: value.partition("-")[0] if len({*value.split("-")}) == 1 else value)
+"""Google answers a single port as a range of one."""
 
 IN_FULL = Codec(lambda value, names: value if "://" in value or "/" not in value else names["endpoint"] + value)
 """A backend is sent as a full link."""
@@ -117,6 +121,7 @@ HTTPS_PROXY = ResourceType(
     f"{GLOBAL}/targetHttpsProxies/{{name}}",
     defaults={"quicOverride": "NONE"},
     virtual={"certificateManagerCertificates": None},
+    computed=("tlsEarlyData",),
     fields=(Field("proxyId", "id"), Field("serverTlsPolicy", always=True, zero=None)),
     updates=(
         Update(("urlMap",), "POST", "/setUrlMap"),
@@ -144,7 +149,9 @@ FORWARDING_RULE = ResourceType(
         Field("forwardingRuleId", "id"),
         Field("ipAddress", "IPAddress"),
         Field("ipProtocol", "IPProtocol"),
+        Field("portRange", codec=ONE_PORT),
     ),
+    computed=("ipAddress", "ipProtocol", "network", "networkTier"),
     updates=(SET_LABELS, Update(("target",), "POST", "/setTarget"), Update()),
 )
 
@@ -176,6 +183,7 @@ SECURITY_POLICY = ResourceType(
         Field("rules.rateLimitOptions.enforceOnKeyConfigs", always=True),
         Field("rules.rateLimitOptions.enforceOnKeyName", always=True),
     ),
+    computed=("type", "adaptiveProtectionConfig", "advancedOptionsConfig"),
     sets=("rules",),
     updates=(SET_LABELS, Update(kept=("fingerprint",))),
     lifecycle=SecurityPolicy,

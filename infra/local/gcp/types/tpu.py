@@ -22,6 +22,7 @@ V2_VM = ResourceType(
         Field("schedulingConfig.spot", always=True),
         Field("serviceAccount.scopes", "scope"),
     ),
+    computed=("acceleratorConfig", "acceleratorType", "cidrBlock", "networkConfig", "schedulingConfig", "serviceAccount"),
     sets=("serviceAccount.scopes", "tags"),
     updates=(Update(mask=True),),
 )

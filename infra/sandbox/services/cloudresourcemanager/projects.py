@@ -26,7 +26,7 @@ def create(call: Call) -> Any:
         raise invalid(
             f'project_id "{project}" must be 6 to 30 lowercase letters, digits or hyphens, beginning with a letter.', "project_id"
         )
-    _check_name(sent.setdefault("name", project))
+    _check_name(str(sent.setdefault("name", project)))
     if call.cloud.projects.get(project) is not None:
         raise Refused(409, "Requested entity already exists")
     call.target = f"projects/{project}"

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from infra.sandbox.operations import ComputeOperations
 from infra.sandbox.service import Call, Service
-from infra.sandbox.services.compute import actions, automatic, links, networks, zones
+from infra.sandbox.services.compute import (
+    actions,
+    automatic,
+    disks,
+    groups,
+    instances,
+    links,
+    load_balancing,
+    networks,
+    policies,
+    reservations,
+    zones,
+)
 from infra.sandbox.services.compute.resources import kind, missing
 
 OF_A_PLACE = frozenset({"zones", "regions"})
+OF_MACHINES = frozenset({"instances", "disks", "instanceGroups", "instanceGroupManagers", "instanceGroupManagerResizeRequests"})
+"""Resources that time changes by itself."""
+GROUPS = (networks, disks, instances, groups, load_balancing, policies, reservations)
 
 
 def _prepare(call: Call) -> None:
     """A place must be there before anything is in it; a project's first call finds its `default` network; references become addresses."""
     automatic.default_network(call)
     call.body = links.normalise(call.body, call.project)
+    if call.project and call.method.resource in OF_MACHINES:
+        instances.end_what_is_over(call)
+        groups.grant_requests(call)
     words = [*call.owner.split("/"), *call.collection.split("/")]
     if len(words) < 4 or words[2] not in OF_A_PLACE or call.method.resource in OF_A_PLACE:
         return
@@ -26,11 +43,12 @@ def _prepare(call: Call) -> None:
 SERVICE = Service(
     host=links.HOST,
     apis=("compute.v1", "compute.beta"),
-    operations=ComputeOperations(actions.operation_type),
+    operations=actions.Operations(actions.operation_type),
     errors="errors",
     keeps_empty=True,
-    kinds=(*networks.KINDS,),
+    kinds=tuple(item for group in GROUPS for item in group.KINDS),
     usual=kind(""),
+    prepare=_prepare,
     handlers={
         "projects.get": zones.project,
         "zones.get": zones.get_zone,
@@ -40,7 +58,7 @@ SERVICE = Service(
         "machineTypes.get": zones.get_machine_type,
         "machineTypes.list": zones.list_machine_types,
         "networks.delete": actions.delete_network,
-        **networks.HANDLERS,
+        **{verb: handler for group in GROUPS for verb, handler in group.HANDLERS.items()},
     },
     verbs={
         "get": actions.get,
@@ -48,5 +66,6 @@ SERVICE = Service(
         "aggregatedList": actions.aggregated_list,
         "setLabels": actions.set_labels,
     },
+    public_projects=disks.PUBLIC,
     not_found=lambda call: missing(call.target),
 )

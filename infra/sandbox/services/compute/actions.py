@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.catalog import places
 from infra.sandbox import operations, verbs
 from infra.sandbox.refused import Refused, rpc_error
-from infra.sandbox.service import Body, Call
+from infra.sandbox.service import Body, Call, Service
 from infra.sandbox.services.compute import automatic, links, zones
-from infra.sandbox.services.compute.resources import check_fingerprint, fingerprint, user_of
+from infra.sandbox.services.compute.resources import HEALTH, check_fingerprint, fingerprint, user_of
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 LABELS = "Labels fingerprint either invalid or resource labels have changed"
 """Source: Google's answer in public issue threads."""
 ASKED = re.compile(r"\(?\s*([\w.]+)\s*(eq|ne|!=|=|:)\s*\"?'?([^\"')]*)'?\"?\s*\)?")
 LONG = {"instanceTemplates", "regionNetworkEndpointGroups", "nodeTemplates", "externalVpnGateways", "targetGrpcProxies"}
+LONG_DELETE = {"regionNetworkEndpointGroups", "nodeTemplates"}
 LONG_PATCH = {"firewalls", "networks", "sslPolicies"}
 OWN = {
     "setTarget": "SetTarget",
@@ -40,6 +44,14 @@ def operation_type(method: str, verb: str) -> str:
     if (resource in LONG and own in ("insert", "delete")) or (resource in LONG_PATCH and own == "patch"):
         return f"compute.{resource}.{own}"
     return own
+
+
+class Operations(operations.ComputeOperations):
+    """Old health checks are health checks in operations that are done. Source: recorded traffic."""
+
+    def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
+        answer = super().shown(cloud, service, operation)
+        return answer if not operation["done"] else answer | {"targetLink": HEALTH.sub("/healthChecks/", answer["targetLink"])}
 
 
 def act(call: Call, body: Body, *, seconds: float = 5, sets: Body | None = None, during: Body | None = None, verb: str = "") -> Any:

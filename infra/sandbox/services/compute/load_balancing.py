@@ -100,6 +100,8 @@ def _bucket_defaults(call: Call, body: Body) -> None:
 
 def _map_defaults(call: Call, body: Body) -> None:
     _nanos(body)
+    for test in body.get("tests", []):
+        test.setdefault("description", "")  # source: recorded traffic
 
 
 def _nanos(node: Any) -> None:
@@ -194,7 +196,7 @@ def _show_certificate(call: Call, body: Body) -> Body:
     shown = {key: value for key, value in body.items() if key != "madeAt"}
     if "managed" in body and "madeAt" in body:
         status = "ACTIVE" if call.now >= body["madeAt"] + ACTIVE_AFTER else "PROVISIONING"
-        domains = {domain: status for domain in body["managed"]["domains"]}
+        domains = dict.fromkeys(body["managed"]["domains"], status)
         shown["managed"] = {**body["managed"], "status": status, "domainStatus": domains}
     return shown
 

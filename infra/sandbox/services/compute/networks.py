@@ -180,9 +180,11 @@ def _router_defaults(call: Call, body: Body) -> None:
         nat.setdefault("endpointTypes", ["ENDPOINT_TYPE_VM"])
         if nat["type"] == "PUBLIC":
             nat.setdefault("autoNetworkTier", "PREMIUM")
-        else:  # source: recorded traffic of a private NAT
-            nat.setdefault("effectiveTcpTimeWaitTimeoutSec", 120)
-            nat.setdefault("enableDynamicPortAllocation", True)
+        else:
+            nat.setdefault("enableDynamicPortAllocation", True)  # source: recorded traffic of a private NAT
+        nat["effectiveTcpTimeWaitTimeoutSec"] = nat.get("tcpTimeWaitTimeoutSec", 120)  # source: recorded traffic
+    for interface in body.get("interfaces", []):
+        interface.setdefault("ipVersion", "IPV4")  # source: recorded traffic
     names = [nat.get("name") for nat in body.get("nats", [])]
     if len(names) != len(set(names)):
         raise wrong("nats", names, "Names of NATs must be unique in a router.")
@@ -195,7 +197,7 @@ def _address_defaults(call: Call, body: Body) -> None:
     body.setdefault("addressType", "EXTERNAL")
     body.setdefault("description", "")
     body.setdefault("status", "RESERVED")
-    if body["addressType"] == "EXTERNAL":
+    if body["addressType"] == "EXTERNAL" or call.word("regions"):
         body.setdefault("networkTier", "PREMIUM")
 
 

@@ -43,6 +43,7 @@ def _security_defaults(call: Call, body: Body) -> None:
         rules.append({"action": "allow", "priority": LAST, "match": matched, "description": "default rule"})
     for rule in rules:
         _rule_defaults(rule)
+    rules.sort(key=lambda rule: int(rule.get("priority", 0)))  # source: recorded traffic
 
 
 def _rule_defaults(rule: Body) -> None:

@@ -47,10 +47,11 @@ def _future_defaults(call: Call, body: Body) -> None:
         window["endTime"] = _later(window.get("startTime", ""), duration)
     if duration := body.pop("autoCreatedReservationsDuration", None):
         body["autoCreatedReservationsDeleteTime"] = _later(window.get("startTime", ""), duration)
-    if not body.pop("autoDeleteAutoCreatedReservations", False):
+    deletes = body.pop("autoDeleteAutoCreatedReservations", None)
+    if deletes is False:
         body.pop("autoCreatedReservationsDeleteTime", None)
-    elif "autoCreatedReservationsDeleteTime" not in body:
-        body["autoCreatedReservationsDeleteTime"] = window.get("endTime", "")
+    elif deletes:
+        body.setdefault("autoCreatedReservationsDeleteTime", window.get("endTime", ""))
 
 
 def _future_changed(call: Call, body: Body, before: Body) -> None:

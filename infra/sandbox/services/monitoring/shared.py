@@ -1,0 +1,54 @@
+"""What Monitoring's resources have in common: refusals in its words, whole updates, records of changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from infra.sandbox import verbs
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Body, Call
+from infra.sandbox.services.monitoring import filters
+
+HOST = "monitoring.googleapis.com"
+WHO = "user@example.com"
+"""Whoever asks the sandbox."""
+COUNTED = ("alertPolicies", "notificationChannels", "uptimeCheckConfigs")
+"""Lists with `totalSize`. Source: the discovery document."""
+
+
+def bad(field: str, value: Any, why: str) -> Refused:
+    """Wording: quoted in chainguard-dev/terraform-infra-common #352, 2024."""
+    return invalid(f'Field {field} had an invalid value of "{value}": {why}')
+
+
+def required(field: str) -> Refused:
+    return invalid(f"Field {field} is required.", field)
+
+
+def patch(call: Call) -> Any:
+    """PATCH: what the mask names; without one the new whole. Source: description of `updateMask` in the discovery document."""
+    return verbs.patch(call) if call.query.get("updateMask") else verbs.update(call)
+
+
+def listed(call: Call, bodies: list[Body]) -> Body:
+    """A list, filtered."""
+    terms = filters.parsed(call.query.get("filter", ""))
+    found = [body for body in bodies if filters.fits(body, terms)]
+    page: Body = {call.collection: found} if found else {}
+    return page | ({"totalSize": len(found)} if found and call.collection in COUNTED else {})
+
+
+def by_number(call: Call, body: Body) -> Body:
+    """With the project's number in its name. Source: recorded, 2026-08."""
+    words = body["name"].split("/")
+    return body | {"name": "/".join(["projects", call.cloud.projects.number(words[1]), *words[2:]])}
+
+
+def record(call: Call, *, who: bool = False) -> Body:
+    """A change, as channels and policies remember it."""
+    return {"mutateTime": rfc3339(call.now)} | ({"mutatedBy": WHO} if who else {})
+
+
+def not_found(_: Call) -> Refused:
+    return Refused(404, "Requested entity was not found.")
