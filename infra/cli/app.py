@@ -140,11 +140,16 @@ def down(
 
 
 @app.command()
-def recover(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+def recover(
+    stacks: Stacks = None,
+    folder: Folder = STACKS,
+    forget: Annotated[bool, typer.Option("--forget", help="Take a create of which nobody can tell as not done.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Mend a stack of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.recover(stacks or [], folder, as_json=as_json))
+    raise typer.Exit(command.recover(stacks or [], folder, forget=forget, as_json=as_json))
 
 
 @app.command()

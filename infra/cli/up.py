@@ -89,7 +89,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def recover(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
+def recover(names: Sequence[str], folder: Path, *, forget: bool, as_json: bool) -> int:
     """`accelform recover`."""
     from infra.check import stack_files
     from infra.local import up
@@ -97,7 +97,7 @@ def recover(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     progress = Progress(quiet=as_json)
     stacks = stack_files(names, folder)
     place = up.prepare(Path.cwd(), stacks, progress)
-    done = {stack.stack: up.recovered(place, stack.stack, progress) for stack in stacks}
+    done = {stack.stack: up.recovered(place, stack.stack, progress, forget=forget) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
     else:

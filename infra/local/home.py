@@ -73,7 +73,7 @@ class Home:
         return {
             "PATH": f"{engine.path.parent}{os.pathsep}{path}" if engine else path,
             "PULUMI_HOME": str(self.pulumi_home),
-            # Without sidecar files: they are not written whole or not at all, and an engine killed meanwhile leaves a state nobody can read.
+            # Without sidecar files: an engine that is killed while it writes one leaves a state that nobody can read.
             "PULUMI_BACKEND_URL": f"{self.state.as_uri()}?metadata=skip",
             "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.passphrase),
             "PULUMI_SKIP_UPDATE_CHECK": "true",

@@ -54,7 +54,7 @@ def recorded(state: Mapping[str, Any]) -> str | None:
     if not providers:
         return None
     endpoints = [value for inputs in providers for key, value in inputs.items() if key.endswith("CustomEndpoint")]
-    return SANDBOX if any(is_local(str(endpoint)) for endpoint in endpoints) else GOOGLE
+    return SANDBOX if any(_on_this_machine(str(endpoint)) for endpoint in endpoints) else GOOGLE
 
 
 def check_owner(stack: str, recorded: str | None, wanted: str) -> None:
@@ -97,7 +97,7 @@ def check_program(config: Mapping[str, Any], env: Mapping[str, str]) -> None:
     in_env = {key: value for key, value in env.items() if key.startswith("GOOGLE_") and key.endswith("_CUSTOM_ENDPOINT") and value}
     endpoints = in_config | in_env
     if cloud is None:
-        local = sorted(key for key, url in endpoints.items() if is_local(url))
+        local = sorted(key for key, url in endpoints.items() if _on_this_machine(url))
         if local:
             raise _refused(
                 f"{local[0]}: {endpoints[local[0]]} is on this machine, and nothing says that this is a sandbox run",
@@ -106,7 +106,7 @@ def check_program(config: Mapping[str, Any], env: Mapping[str, str]) -> None:
         return
     if cloud != SANDBOX:
         raise _refused(f"{CONFIG_KEY}: {str(cloud)!r} is no cloud; allowed: {SANDBOX}", f"remove {CONFIG_KEY}")
-    away = sorted(key for key, url in endpoints.items() if not is_local(url))
+    away = sorted(key for key, url in endpoints.items() if not _on_this_machine(url))
     if away:
         raise _refused(
             f"{away[0]}: {endpoints[away[0]]} is not on this machine, and this is a sandbox run",
@@ -118,6 +118,13 @@ def check_program(config: Mapping[str, Any], env: Mapping[str, str]) -> None:
             f"{missing[0]}: is not set, and this is a sandbox run: these calls would go to Google Cloud",
             f"`accelform up` writes the configuration of sandbox runs; for Google Cloud, remove {CONFIG_KEY}",
         )
+
+
+def _on_this_machine(url: str) -> bool:
+    try:
+        return is_local(url)
+    except ValueError:  # no address at all
+        return False
 
 
 def _named(cloud: str) -> str:

@@ -16,6 +16,7 @@ from infra.errors import AccelformError, ExitCode
 from infra.local import project, recover
 from infra.local.engine import build, events, find, plugin
 from infra.local.engine.call import call, export, failed
+from infra.local.gcp import find as find_ids
 from infra.local.home import Home
 from infra.local.owner import SANDBOX, check_owner, recorded
 from infra.sandbox import process
@@ -182,9 +183,10 @@ def _check_owner(place: Place, stack: str) -> None:
     check_owner(stack, recorded(state), SANDBOX)
 
 
-def recovered(place: Place, stack: str, progress: Progress) -> list[str]:
-    """Mends what a killed run left, and says what that was."""
-    done = recover.recover(place.home, stack, engine=place.engine, folder=place.home.project)
+def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
+    """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
+    find_id = find_ids.in_sandbox(place.sandbox.base)
+    done = recover.recover(place.home, stack, engine=place.engine, folder=place.home.project, find_id=find_id, forget=forget)
     lines = done.lines()
     for line in lines:
         progress.say(line)

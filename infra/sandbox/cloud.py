@@ -141,6 +141,8 @@ class Cloud:
     def routes(self, service: Service) -> Routes:
         """A service's methods; its documents are read when it is first asked."""
         if service.host not in self._routes:
+            for narrow, wide in service.widened_by.items():
+                document(narrow).widen(document(wide))
             self._routes[service.host] = Routes([document(api) for api in service.apis])
         return self._routes[service.host]
 
@@ -151,6 +153,8 @@ class Cloud:
             body = self.store.get(service.host, operation["target"])
             if "error" in operation:
                 if operation["undo"]:
+                    if body is not None:
+                        service.kind(operation["resource"]).undone(self._later(service, operation), body)
                     self.remove(service.host, operation["target"])
                 elif body is not None:
                     self.store.put(service.host, operation["target"], {**body, **service.kind(operation["resource"]).ready})
@@ -192,11 +196,11 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics.
         """
         found = []
         for service, name, body in self.store.every():
-            if (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service == "points" or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

@@ -71,6 +71,13 @@ class Document:
         self.methods: list[Method] = []
         self._collect(data)
 
+    def widen(self, other: Document) -> None:
+        """Takes in the schemas and fields that only *other* has."""
+        for name, schema in other.schemas.items():
+            mine = self.schemas.setdefault(name, schema)
+            for field_name, item in schema.get("properties", {}).items():
+                mine["properties"].setdefault(field_name, item)
+
     def _collect(self, node: dict[str, Any]) -> None:
         for item in node.get("methods", {}).values():
             path = item.get("flatPath") or item["path"]

@@ -113,6 +113,8 @@ class Kind:
     """After a patch or update was merged, before it is kept: (call, new body, old body)."""
     release: Callable[[Call, Body], None] = nothing
     """Refuses or follows a delete: (call, body)."""
+    undone: Callable[[Call, Body], None] = nothing
+    """After a create's operation failed: takes away what was made beside the resource."""
     show: Callable[[Call, Body], Body] | None = None
     """The body as it is answered, where that is not how it is kept."""
     made: Callable[[Call, Body], Body] | None = None
@@ -164,9 +166,11 @@ class Service:
     """What a resource without a kind of its own is."""
     verbs: Mapping[str, Handler] = field(default_factory=dict)
     """Last word of a method's id, such as `setLabels` -> what answers it for every resource that has no handler for it."""
+    widened_by: Mapping[str, str] = field(default_factory=dict)
+    """Document -> one whose fields it takes too: clients of a beta send its fields to whatever address they were told."""
     public_projects: frozenset[str] = frozenset()
     """Projects of Google that anybody reads, such as those of images."""
 
     def kind(self, resource: str) -> Kind:
-        """The kind of a resource; one without a word of its own is the service's usual kind: kept as it is sent, if nothing else is said."""
+        """The kind of a resource; one without a word of its own is the service's usual kind: by itself, kept as it is sent."""
         return next((kind for kind in self.kinds if kind.resource == resource), None) or replace(self.usual, resource=resource)

@@ -196,7 +196,8 @@ def changed(call: Call, body: Body, verb: str = "patch", response: Body | None =
     call.cloud.store.put(call.service.host, call.target, {**body, **during})
     if not operation:
         return answered(call, body)
-    return operations.start(call, verb, body, kind.seconds.get(verb, 0), response=response)
+    sets = {key: body.get(key, value) for key, value in kind.ready.items()}  # what was stopped stays so
+    return operations.start(call, verb, body, kind.seconds.get(verb, 0), response=response, sets=sets)
 
 
 def _change(call: Call, verb: str, merge: Callable[[Call, Body], Body]) -> Any:

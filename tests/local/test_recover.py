@@ -67,23 +67,24 @@ class Stack:
         return done.stdout
 
     def up(self) -> None:
-        self.run("up", "--yes", "--skip-preview")
+        self.run("up", "--stack", "try", "--yes", "--skip-preview")
 
     def kill(self, moment: str) -> None:
         """Runs `up` and kills the engine with -9 when the provider has come to *moment*."""
         (self.cloud / "stop").write_text(f"{moment} b", encoding="utf-8")
-        command = [str(self.engine.path), "up", "--yes", "--skip-preview", "--non-interactive"]
-        process = subprocess.Popen(
-            command, cwd=self.folder, env=self.home.env(self.engine), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        pipe = os.open(self.cloud / "stopped", os.O_RDWR)
-        try:
-            assert select.select([pipe], [], [], SECONDS)[0]
-        finally:
-            os.close(pipe)
-            process.kill()
-            process.wait()
-            (self.cloud / "stop").unlink()
+        command = [str(self.engine.path), "up", "--stack", "try", "--yes", "--skip-preview", "--non-interactive"]
+        stopped = os.open(self.cloud / "stopped", os.O_RDWR)
+        ended, theirs = os.pipe()
+        with (self.folder / "log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=self.folder, env=self.home.env(self.engine), stdout=log, stderr=log, pass_fds=[theirs])
+        os.close(theirs)
+        ready = select.select([stopped, ended], [], [], SECONDS)[0]
+        process.kill()
+        process.wait()
+        os.close(stopped)
+        os.close(ended)
+        (self.cloud / "stop").unlink()
+        assert ready == [stopped], (self.folder / "log").read_text(encoding="utf-8")
 
     def recover(self, find_id: recovering.FindId = by_name, **options: bool) -> recovering.Recovered:
         return recover(self.home, "try", engine=self.engine, folder=self.folder, find_id=find_id, **options)
@@ -99,7 +100,7 @@ class Stack:
         return sorted(path.stem for path in self.cloud.glob("*.json"))
 
     def changes(self) -> set[str]:
-        return {kind for kind, count in json.loads(self.run("preview", "--json"))["changeSummary"].items() if count}
+        return {kind for kind, count in json.loads(self.run("preview", "--stack", "try", "--json"))["changeSummary"].items() if count}
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +137,7 @@ def test_a_create_that_happened_is_adopted(stack: Stack) -> None:
     assert stack.pending == []
     assert stack.changes() == {"same"}
     assert stack.recover() == recovering.Recovered()
-    stack.run("destroy", "--yes", "--skip-preview")
+    stack.run("destroy", "--stack", "try", "--yes", "--skip-preview")
     assert stack.made == []
 
 

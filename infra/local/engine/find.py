@@ -12,8 +12,8 @@ from typing import Literal
 
 VERSION = "3.274.1"
 """Version that is fetched or built. The same as in `go.mod` beside this file; a test holds it."""
-OLDEST = (3, 200, 0)
-"""Oldest official engine that is used: it reads `stackConfigDir` and bucket backends of today."""
+OLDEST = (3, 208, 0)
+"""Oldest official engine that is used: it reads every option from the environment too, and prepared shells need that."""
 SECONDS = 20
 
 
@@ -49,11 +49,18 @@ def find() -> Engine | None:
 
 def official() -> Engine | None:
     """The one on PATH, where it says its version and is not too old."""
-    path = shutil.which("pulumi")
+    path = shutil.which("pulumi", path=_path_of_others())
     version = version_of(Path(path)) if path else None
     if path is None or version is None or as_numbers(version) < OLDEST:
         return None
     return Engine(Path(path), version, "on PATH")
+
+
+def _path_of_others() -> str:
+    """PATH without what a prepared shell put there: our own engines, and the `pulumi` of a checkout that calls one of them."""
+    own = (str(cache()), str(fetched_folder()))
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if folder not in own and Path(folder).parts[-2:] != (".accelform", "bin"))
 
 
 def fetched() -> Engine | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from infra.local.gcp.resource_type import ResourceType, placeholders
 from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
+FAMILY = re.compile(r"images/family/([^/]+)$")
 PLACES = ("project", "region", "zone", "location")
 """What the provider's configuration stands in for."""
 
@@ -96,8 +98,10 @@ class Diff:
 
 
 def _equal(old: Any, new: Any) -> bool:
-    """Whether two written values are the same; a link may be written in full or short."""
+    """Whether two written values are the same; a link may be written in full or short, an image by its family."""
     if isinstance(old, str) and isinstance(new, str):
+        if family := FAMILY.search(new):
+            return old.rpartition("/")[2].startswith(family[1]) and ("/family/" not in old or old.endswith(family[0]))
         short, long = sorted((old, new), key=len)
         return short == long or (bool(short) and long.endswith(f"/{short}"))
     return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)

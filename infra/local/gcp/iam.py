@@ -79,6 +79,13 @@ class IamMember(Lifecycle):
             if error.code != 404:
                 raise
 
+    def id_of(self, inputs: dict[str, Any]) -> str:
+        return self._id(self._parent(inputs), _grant(inputs))
+
+    def _id(self, names: dict[str, Any], grant: Grant) -> str:
+        title = f"/{grant.condition['title']}" if grant.condition else ""
+        return f"{self.fill(self.policy.full, names)}/{grant.role}/{grant.member}{title}"
+
     def _rewrite(self, names: dict[str, Any], change: Callable[[list[dict[str, Any]]], None]) -> None:
         """Reads the policy, changes it and writes it. Somebody else's write in between is Google's 409: then all of it again."""
         method, suffix = self.policy.set
@@ -114,8 +121,7 @@ class IamMember(Lifecycle):
         return self.names(inputs) | (in_full or {self.policy.parent: said})
 
     def _made(self, names: dict[str, Any], grant: Grant, policy: dict[str, Any]) -> Made:
-        full = self.fill(self.policy.full, names)
-        id = f"{full}/{grant.role}/{grant.member}" + (f"/{grant.condition['title']}" if grant.condition else "")
+        full, id = self.fill(self.policy.full, names), self._id(names, grant)
         known = {"role": grant.role, "member": grant.member, "condition": grant.condition, "etag": policy.get("etag", "")}
         outputs = {name: known.get(name, names.get(name)) for name in self.schema.outputs}
         return Made(id, {"id": id} | outputs | {self.policy.parent: full})

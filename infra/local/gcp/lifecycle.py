@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from infra.local.gcp import body as bodies
 from infra.local.gcp import diff, schema
@@ -31,8 +31,6 @@ class FailedAfterMadeError(ProviderError):
 
 class Lifecycle:
     """The plain one. Subclasses say what a row cannot."""
-
-    short_ids: ClassVar[bool] = True
 
     def __init__(self, row: ResourceType, client: Client) -> None:
         self.row = row
@@ -101,6 +99,10 @@ class Lifecycle:
         except GoogleError as error:
             if error.code != 404:
                 raise
+
+    def id_of(self, inputs: dict[str, Any]) -> str:
+        """The id that a resource of these inputs has, if it is there and Google did not name it."""
+        return self.fill(self.row.id_template, self.names(inputs))
 
     # What subclasses change
 
@@ -197,7 +199,7 @@ class Lifecycle:
         if found := self.row.names_of(id) or self.row.names_of(_relative(id)):
             return known | found
         wanted = placeholders(template)
-        parts = id.split("/") if self.short_ids else []
+        parts = id.split("/")
         for left_out in ([], ["project"], ["project", "region", "zone", "location"]):
             names = [name for name in wanted if name not in left_out]
             if names and len(names) == len(parts):

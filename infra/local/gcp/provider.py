@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
@@ -48,7 +48,11 @@ class Gcp(Provider):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        return provider_pb2.DiffResponse()
+        """Another endpoint or default makes no resource anew: only what names it in its own inputs does."""
+        old, new = Decoded(_old_inputs(request)).values, Decoded(request.news).values
+        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
 
     @sentences
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -184,14 +188,16 @@ class Gcp(Provider):
         """Inputs that would make what was found: all that is not empty, as Check would leave it."""
         known = schema.of(row.token).inputs
         found = {name: value for name, value in made.outputs.items() if name in known and name != "deletionPolicy"}
-        return Check(row).inputs(_pruned(found))
+        return Check(row).inputs(_pruned(found, row.defaults))
 
 
-def _pruned(value: Any) -> Any:
-    """*value* without what is empty in it."""
+def _pruned(value: Any, defaults: Mapping[str, Any], dotted: str = "") -> Any:
+    """*value* without what is empty in it. What has a default stays: without it, the default would stand there."""
     if isinstance(value, dict):
-        return {key: kept for key, part in value.items() if not is_empty(kept := _pruned(part))}
-    return [_pruned(part) for part in value] if isinstance(value, list) else value
+        paths = {key: f"{dotted}.{key}" if dotted else key for key in value}
+        pruned = {key: _pruned(part, defaults, paths[key]) for key, part in value.items()}
+        return {key: part for key, part in pruned.items() if not is_empty(part) or (part is not None and paths[key] in defaults)}
+    return [_pruned(part, defaults, dotted) for part in value] if isinstance(value, list) else value
 
 
 def _old_inputs(request: Any) -> struct_pb2.Struct:

@@ -81,7 +81,7 @@ class Client:
         Args:
             method: GET, POST and so on.
             service: Whose endpoint.
-            path: Under the endpoint.
+            path: Under the endpoint. What is escaped in it stays so.
             query: Parameters.
             body: Sent as JSON.
             idempotent: Whether it may be sent twice. (default: by the method)
@@ -90,7 +90,7 @@ class Client:
             GoogleError: The answer was a refusal.
             ProviderError: No answer came, or the user cancelled.
         """
-        url = self.config.endpoint(service) + quote(path, safe="/:@[]")
+        url = self.config.endpoint(service) + quote(path, safe="/:@[]%")
         headers = {"authorization": f"Bearer {self.config.token}"} | (
             {"x-goog-user-project": self.config.charged} if self.config.charged else {}
         )

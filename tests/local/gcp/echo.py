@@ -19,6 +19,8 @@ from infra.sandbox.endpoints import ENDPOINTS
 
 BASE = "http://127.0.0.1:1"
 PROJECT = "shop-prod"
+VERSIONS = {"compute": "compute.googleapis.com/compute/v1/", "vertexAi": "aiplatform.googleapis.com/v1/"}
+"""Where the recordings have another version than the sandbox."""
 TIME = "2026-01-01T00:00:00Z"
 
 
@@ -183,9 +185,9 @@ def _unwrapped(body: dict[str, Any] | None) -> dict[str, Any]:
     return dict(body or {})
 
 
-def endpoints(**other: str) -> dict[str, str]:
+def endpoints() -> dict[str, str]:
     """The provider's configuration of every service."""
-    return {f"{name}CustomEndpoint": f"{BASE}/{other.get(name, path)}" for name, path in ENDPOINTS.items()}
+    return {f"{name}CustomEndpoint": f"{BASE}/{path}" for name, path in (ENDPOINTS | VERSIONS).items()}
 
 
 class Driver:

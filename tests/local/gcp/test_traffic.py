@@ -81,7 +81,7 @@ def differences(case: dict[str, Any]) -> Iterator[str]:
     """What the provider does otherwise than the recording, in words."""
     token = case["type"]
     google = _google(case)
-    driver = echo.Driver(google, **echo.endpoints(vertexAi="aiplatform.googleapis.com/v1/"))
+    driver = echo.Driver(google)
     inputs = driver.checked(token, case["inputs"])
     if "checked_inputs" in case:
         yield from _differ("checked", case["checked_inputs"], inputs)

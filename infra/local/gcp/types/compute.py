@@ -36,6 +36,7 @@ NETWORK = ResourceType(
         Field("numericId", "id"),
         Field("params", unread=True),
     ),
+    computed=("bgpBestPathSelectionMode", "bgpInterRegionCost", "internalIpv6Range", "mtu", "routingMode"),
     updates=(Update(("mtu",)), Update()),
 )
 
@@ -44,6 +45,7 @@ SUBNETWORK = ResourceType(
     "compute",
     f"{REGIONAL}/subnetworks/{{name}}",
     virtual={"sendSecondaryIpRangeIfEmpty": None},
+    computed=("ipv6AccessType", "privateIpv6GoogleAccess", "purpose", "stackType"),
     defaults={"logConfig.filterExpr": "true"},
     fields=(
         Field("region", codec=REGION),

@@ -70,7 +70,6 @@ def _scheduling(prefix: str, nulls: tuple[str, ...]) -> tuple[Field, ...]:
         Field(f"{prefix}.skipGuestOsShutdown", always=True),
         Field(f"{prefix}.nodeAffinities", always=True, zero=NO_AFFINITY, codec=Codec(decode=lambda value: [one for one in value if one])),
         Field(f"{prefix}.maxRunDuration.seconds", codec=INT64),
-        Field(f"{prefix}.localSsdRecoveryTimeout.seconds", codec=INT64),
         *(Field(f"{prefix}.{name}", always=True, zero=None) for name in nulls),
     )
 
@@ -80,9 +79,7 @@ class Instance(Lifecycle):
 
     def create_body(self, inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
         made = super().create_body(inputs, names)
-        script = inputs.get("metadataStartupScript")
-        if script:
-            made.setdefault("metadata", {}).setdefault("items", []).append({"key": "startup-script", "value": script})
+        made["metadata"] = self._metadata(made, inputs)
         boot = made.pop("bootDisk") | {"boot": True}
         attached = [{"type": "PERSISTENT"} | disk for disk in made.pop("attachedDisks", [])]
         kind = f"zones/{names['zone']}/diskTypes/local-ssd"
@@ -90,6 +87,12 @@ class Instance(Lifecycle):
             {"autoDelete": True, "type": "SCRATCH", "initializeParams": {"diskType": kind}} | disk for disk in made.pop("scratchDisks", [])
         ]
         return made | {"disks": [boot, *attached, *scratch]}
+
+    def _metadata(self, sent: dict[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
+        """Metadata with the script of its own input among it."""
+        metadata: dict[str, Any] = sent.get("metadata", {})
+        script = inputs.get("metadataStartupScript")
+        return metadata | ({"items": [*metadata.get("items", []), {"key": "startup-script", "value": script}]} if script else {})
 
     def get(self, names: dict[str, Any]) -> dict[str, Any] | None:
         answer = super().get(names)
@@ -150,8 +153,7 @@ class Instance(Lifecycle):
         if "labels" in changed:
             self._do(names, "setLabels", {"labelFingerprint": now.get("labelFingerprint", ""), "labels": self._labels(inputs)})
         if {"metadata", "metadataStartupScript"} & changed:
-            items = self.create_body(inputs | {"bootDisk": {}}, names).get("metadata", {})
-            self._do(names, "setMetadata", items | {"fingerprint": now.get("metadata", {}).get("fingerprint", "")})
+            self._do(names, "setMetadata", self._metadata(sent, inputs) | {"fingerprint": now.get("metadata", {}).get("fingerprint", "")})
         if "tags" in changed:
             self._do(names, "setTags", sent.get("tags", {}) | {"fingerprint": now.get("tags", {}).get("fingerprint", "")})
         if "scheduling" in changed:
@@ -244,6 +246,7 @@ INSTANCE = ResourceType(
                 "preemptionNoticeDuration",
             ),
         ),
+        Field("scheduling.localSsdRecoveryTimeout.seconds", codec=INT64),
         Field("serviceAccount", "serviceAccounts", codec=ACCOUNT),
         Field("shieldedInstanceConfig.enableIntegrityMonitoring", always=True),
         Field("shieldedInstanceConfig.enableSecureBoot", always=True),
@@ -258,6 +261,7 @@ INSTANCE = ResourceType(
         "bootDisk.deviceName",
         "bootDisk.initializeParams.size",
         "bootDisk.initializeParams.type",
+        "bootDisk.interface",
         "bootDisk.source",
         "networkInterfaces.name",
         "networkInterfaces.network",
@@ -401,6 +405,15 @@ GROUP = ResourceType(
         Field("updatePolicy", always=True, zero={}),
         Field("versions.name", always=True),
         Field("versions.targetSize", always=True, zero={}, codec=Codec(decode=lambda value: value or None)),
+    ),
+    computed=(
+        "instanceLifecyclePolicy",
+        "standbyPolicy",
+        "targetSize",
+        "targetStoppedSize",
+        "targetSuspendedSize",
+        "updatePolicy",
+        "versions.name",
     ),
     updates=(Update(("targetSize",), "POST", "/resize", query={"size": "{targetSize}"}, body=False), Update(changed_only=True)),
 )

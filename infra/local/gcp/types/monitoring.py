@@ -34,6 +34,7 @@ ALERT_POLICY = ResourceType(
         Field("creationRecords", "creationRecord", codec=Codec(decode=lambda value: [value])),
         Field("conditions.conditionThreshold.thresholdValue", always=True),
     ),
+    computed=("conditions.name",),
     updates=(Update(mask=True),),
 )
 

@@ -76,6 +76,7 @@ ROUTER_NAT = ResourceType(
         "type": "PUBLIC",
         "udpIdleTimeoutSec": 30,
     },
+    computed=("autoNetworkTier", "endpointTypes"),
     sets=("subnetworks", "natIps", "drainNatIps", "subnetworks.sourceIpRangesToNats"),
     fields=(
         Field("drainNatIps", always=True),

@@ -11,23 +11,26 @@ from infra.sandbox.services.compute import (
     instances,
     links,
     load_balancing,
+    machine_verbs,
     networks,
     policies,
     reservations,
     zones,
 )
-from infra.sandbox.services.compute.resources import kind, missing
+from infra.sandbox.services.compute.resources import check_name, kind, missing
 
 OF_A_PLACE = frozenset({"zones", "regions"})
 OF_MACHINES = frozenset({"instances", "disks", "instanceGroups", "instanceGroupManagers", "instanceGroupManagerResizeRequests"})
 """Resources that time changes by itself."""
-GROUPS = (networks, disks, instances, groups, load_balancing, policies, reservations)
+GROUPS = (networks, disks, groups, load_balancing, policies, reservations)
 
 
 def _prepare(call: Call) -> None:
     """A place must be there before anything is in it; a project's first call finds its `default` network; references become addresses."""
     automatic.default_network(call)
     call.body = links.normalise(call.body, call.project)
+    if call.project:
+        check_name(call)
     if call.project and call.method.resource in OF_MACHINES:
         instances.end_what_is_over(call)
         groups.grant_requests(call)
@@ -38,15 +41,17 @@ def _prepare(call: Call) -> None:
         zones.check_zone(call, words[3])
     else:
         zones.check_region(call, words[3])
+        automatic.subnetworks(call, "/".join(words))
 
 
 SERVICE = Service(
     host=links.HOST,
     apis=("compute.v1", "compute.beta"),
+    widened_by={"compute.v1": "compute.beta"},
     operations=actions.Operations(actions.operation_type),
     errors="errors",
     keeps_empty=True,
-    kinds=tuple(item for group in GROUPS for item in group.KINDS),
+    kinds=(*instances.KINDS, *(item for group in GROUPS for item in group.KINDS)),
     usual=kind(""),
     prepare=_prepare,
     handlers={
@@ -58,10 +63,10 @@ SERVICE = Service(
         "machineTypes.get": zones.get_machine_type,
         "machineTypes.list": zones.list_machine_types,
         "networks.delete": actions.delete_network,
+        **machine_verbs.HANDLERS,
         **{verb: handler for group in GROUPS for verb, handler in group.HANDLERS.items()},
     },
     verbs={
-        "get": actions.get,
         "list": actions.list_,
         "aggregatedList": actions.aggregated_list,
         "setLabels": actions.set_labels,

@@ -80,7 +80,6 @@ def set_labels(call: Call) -> Any:
 def list_(call: Call) -> Any:
     """A list, less what its filter does not want."""
     collection = f"{call.owner}/{call.collection}"
-    automatic.subnetworks(call, f"{collection}/")
     found = _wanted(call, call.cloud.store.items(links.HOST, collection))
     size = int(call.query.get("maxResults") or 500)
     begin = int(call.query.get("pageToken") or 0)
@@ -162,12 +161,6 @@ def _fits(body: Body, path: str, sign: str, value: str) -> bool:
     if sign == ":":
         return got is not None if value == "*" else value in text
     return (text == value) == (sign == "=")
-
-
-def get(call: Call) -> Any:
-    """One; what Google makes by itself is made when it is asked."""
-    automatic.subnetworks(call, call.owner)
-    return verbs.get(call)
 
 
 def delete_network(call: Call) -> Any:

@@ -83,6 +83,7 @@ def default_network(call: Call) -> None:
         "networkFirewallPolicyEnforcementOrder": "AFTER_CLASSIC_FIREWALL",
     }
     call.cloud.store.put(links.HOST, name, body)
+    call.cloud.mark_own(links.HOST, name)
 
 
 def subnetworks(call: Call, name: str) -> None:
@@ -94,6 +95,7 @@ def subnetworks(call: Call, name: str) -> None:
         target = f"projects/{words[1]}/regions/{words[3]}/subnetworks/{links.last(network)}"
         if body.get("autoCreateSubnetworks") and call.cloud.store.get(links.HOST, target) is None:
             call.cloud.store.put(links.HOST, target, _subnetwork(call, target, network))
+            call.cloud.mark_own(links.HOST, target)
 
 
 def _subnetwork(call: Call, name: str, network: str) -> Body:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from typing import Any
 
 from infra.catalog.places import region_of
-from infra.sandbox import operations, verbs
+from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import automatic, links, zones
-from infra.sandbox.services.compute.actions import act, opened, renewed
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
-from infra.sandbox.services.compute.resources import check_fingerprint, fingerprint, kind, missing, wrong
+from infra.sandbox.services.compute.resources import fingerprint, kind, wrong
 
 STAGING_AFTER = 5
 """Virtual seconds that a new machine is PROVISIONING before it is STAGING; at the end of its operation it is RUNNING."""
@@ -33,22 +31,22 @@ def _fill(call: Call, body: Body) -> None:
     check_machine(zone, body["machineType"])
     _accelerators(call, body, zone)
     scheduling(body)
-    _check_accounts(call, body)
+    check_accounts(call, body)
     for index, card in enumerate(body.setdefault("networkInterfaces", [{}])):
         _interface(call, card, index, region_of(zone))
     for index, disk in enumerate(body.get("disks", [])):
-        _disk(call, body, disk, index)
+        attach(call, body, disk, index)
     if not any(disk.get("boot") for disk in body.get("disks", [])):
         raise wrong("disks", "", "A boot disk must be specified.")
-    body["metadata"] = _metadata(body.get("metadata", {}))
-    body["tags"] = _tags(body.get("tags", {}))
+    body["metadata"] = metadata_of(body.get("metadata", {}))
+    body["tags"] = tags_of(body.get("tags", {}))
     body.setdefault("canIpForward", False)
     body.setdefault("deletionProtection", False)
     body.setdefault("startRestricted", False)
     body["shieldedInstanceConfig"] = SHIELD | body.get("shieldedInstanceConfig", {})
     body.setdefault("shieldedInstanceIntegrityPolicy", {"updateAutoLearnPolicy": True})
     body.pop("params", None)  # input only: the document's description
-    _begin(call, body)
+    begin(call, body)
 
 
 def check_machine(zone: str, link: str) -> None:
@@ -87,7 +85,7 @@ def scheduling(body: Body) -> None:
     chosen.setdefault("provisioningModel", "SPOT" if spot else "STANDARD")
 
 
-def _check_accounts(call: Call, body: Body) -> None:
+def check_accounts(call: Call, body: Body) -> None:
     """A service account of a project of the sandbox must be there. Source of the words: public issue threads."""
     for account in body.get("serviceAccounts", []):
         email = account.get("email", "default")
@@ -125,11 +123,11 @@ def _interface(call: Call, card: Body, index: int, region: str) -> None:
     card.setdefault("networkIP", free_address(call, inside))
     card.setdefault("stackType", "IPV4_ONLY")
     for access in card.get("accessConfigs", []):
-        _access(call, access)
+        external(call, access)
     card["fingerprint"] = fingerprint({key: value for key, value in card.items() if key != "fingerprint"})
 
 
-def _access(call: Call, access: Body) -> None:
+def external(call: Call, access: Body) -> None:
     """An external address: the document's descriptions of AccessConfig have these defaults."""
     access["kind"] = "compute#accessConfig"
     access.setdefault("type", "ONE_TO_ONE_NAT")
@@ -138,7 +136,7 @@ def _access(call: Call, access: Body) -> None:
     access.setdefault("natIP", str(EXTERNAL + call.cloud.store.next("addresses")))
 
 
-def _disk(call: Call, body: Body, disk: Body, index: int) -> None:
+def attach(call: Call, body: Body, disk: Body, index: int) -> None:
     """An attached disk. One with `initializeParams` is made, as a resource of its own."""
     disk["kind"] = "compute#attachedDisk"
     disk["index"] = index
@@ -179,8 +177,8 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
         "physicalBlockSizeBytes": "4096",
         "labelFingerprint": fingerprint(wanted.get("labels", {})),
     }
-    for field in ("labels", "description", "provisionedIops", "provisionedThroughput", "resourcePolicies", "onUpdateAction"):
-        if field in wanted and field != "onUpdateAction":
+    for field in ("labels", "description", "provisionedIops", "provisionedThroughput", "resourcePolicies"):
+        if field in wanted:
             made[field] = wanted[field]
     if "sourceImage" in wanted:
         image = image_of(call, wanted["sourceImage"])
@@ -189,17 +187,17 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
     return made
 
 
-def _metadata(sent: Body) -> Body:
+def metadata_of(sent: Body) -> Body:
     items = sent.get("items", [])
     return {"kind": "compute#metadata", "fingerprint": fingerprint(items)} | ({"items": items} if items else {})
 
 
-def _tags(sent: Body) -> Body:
+def tags_of(sent: Body) -> Body:
     items = sent.get("items", [])
     return {"fingerprint": fingerprint(items)} | ({"items": items} if items else {})
 
 
-def _begin(call: Call, body: Body) -> None:
+def begin(call: Call, body: Body) -> None:
     """When a machine with a run limit ends."""
     body["lastStartTimestamp"] = pacific(call.now)
     limit = body["scheduling"].get("maxRunDuration", {}).get("seconds")
@@ -219,7 +217,7 @@ def end_what_is_over(call: Call) -> None:
 def end(call: Call, name: str, body: Body) -> None:
     """Google takes a machine away: as its `instanceTerminationAction` says."""
     if body["scheduling"].get("instanceTerminationAction", "STOP") == "DELETE":
-        _remove_disks(call, body)
+        remove_disks(call, body)
         call.cloud.remove(links.HOST, name)
     else:
         call.cloud.store.put(links.HOST, name, {**body, "status": STOPPED, "resourceStatus": {}, "lastStopTimestamp": pacific(call.now)})
@@ -233,182 +231,16 @@ def _show(call: Call, body: Body) -> Body:
     return {**body, "status": "STAGING"} if call.now >= begun + STAGING_AFTER else body
 
 
-def _release(call: Call, body: Body) -> None:
+def check_deletable(call: Call, body: Body) -> None:
     if body.get("deletionProtection"):
         said = f"Invalid resource usage: 'Resource cannot be deleted if it's protected against deletion: {call.target}'."
         raise Refused(400, said, reason="invalidResourceUsage")
 
 
-def delete(call: Call) -> Any:
-    """The machine stops; disks that are its own go with it."""
-    body = opened(call)
-    _release(call, body)
-    _remove_disks(call, body)
-    call.cloud.store.put(links.HOST, call.target, {**body, "disks": [], "status": "STOPPING"})
-    return operations.start(call, "delete", None, CREATE_SECONDS, empty=True)
-
-
-def _remove_disks(call: Call, body: Body) -> None:
+def remove_disks(call: Call, body: Body) -> None:
     for disk in body.get("disks", []):
         if disk.get("autoDelete") and links.name_of(disk.get("source", "")):
             call.cloud.remove(links.HOST, links.name_of(disk["source"]))
-
-
-def start(call: Call) -> Any:
-    body = opened(call)
-    _begin(call, body)
-    return act(call, body, seconds=CREATE_SECONDS, during={"status": "STAGING"}, sets={"status": "RUNNING"})
-
-
-def stop(call: Call) -> Any:
-    body = opened(call)
-    body["resourceStatus"] = {}
-    body["lastStopTimestamp"] = pacific(call.now)
-    return act(call, body, seconds=30, during={"status": "STOPPING"}, sets={"status": STOPPED})
-
-
-def suspend(call: Call) -> Any:
-    return act(call, opened(call), seconds=30, during={"status": "SUSPENDING"}, sets={"status": "SUSPENDED"})
-
-
-def reset(call: Call) -> Any:
-    return act(call, opened(call))
-
-
-def set_metadata(call: Call) -> Any:
-    body = opened(call)
-    check_fingerprint(
-        call.body.get("fingerprint", ""),
-        body["metadata"]["fingerprint"],
-        "Supplied fingerprint does not match current metadata fingerprint.",
-    )
-    return act(call, renewed({**body, "metadata": _metadata(call.body)}))
-
-
-def set_tags(call: Call) -> Any:
-    body = opened(call)
-    check_fingerprint(
-        call.body.get("fingerprint", ""), body["tags"]["fingerprint"], "Supplied fingerprint does not match current tags fingerprint."
-    )
-    return act(call, renewed({**body, "tags": _tags(call.body)}))
-
-
-def set_scheduling(call: Call) -> Any:
-    body = opened(call)
-    body["scheduling"] = dict(call.body)
-    scheduling(body)
-    return act(call, renewed(body))
-
-
-def set_machine_type(call: Call) -> Any:
-    """Only of a machine that is stopped."""
-    body = opened(call)
-    link = links.place(call, f"zones/{call.word('zones')}/machineTypes", call.body.get("machineType", ""))
-    check_machine(call.word("zones"), link)
-    _check_stopped(body, "machine type")
-    return act(call, renewed({**body, "machineType": link}))
-
-
-def set_service_account(call: Call) -> Any:
-    """Only of a machine that is stopped."""
-    body = opened(call)
-    _check_stopped(body, "service account")
-    body["serviceAccounts"] = [dict(call.body)] if call.body.get("email") else []
-    _check_accounts(call, body)
-    return act(call, renewed(body))
-
-
-def _check_stopped(body: Body, what: str) -> None:
-    if body.get("status") != STOPPED:
-        raise Refused(400, f"The {what} of '{body['name']}' can only be changed when the instance is stopped.", reason="resourceNotReady")
-
-
-def set_deletion_protection(call: Call) -> Any:
-    body = opened(call)
-    return act(call, {**body, "deletionProtection": call.query.get("deletionProtection", "true") == "true"})
-
-
-def attach_disk(call: Call) -> Any:
-    body = opened(call)
-    disk = dict(call.body)
-    disks = body.setdefault("disks", [])
-    _disk(call, body, disk, len(disks))
-    disks.append(disk)
-    return act(call, renewed(body))
-
-
-def detach_disk(call: Call) -> Any:
-    body = opened(call)
-    name = call.query.get("deviceName", "")
-    left = [disk for disk in body.get("disks", []) if disk.get("deviceName") != name]
-    if len(left) == len(body.get("disks", [])):
-        raise Refused(
-            400, f"Invalid value for field 'deviceName': '{name}'. No attached disk found with device name '{name}'", reason="invalid"
-        )
-    return act(call, renewed({**body, "disks": left}))
-
-
-def set_auto_delete(call: Call) -> Any:
-    body = opened(call)
-    for disk in body.get("disks", []):
-        if disk.get("deviceName") == call.query.get("deviceName"):
-            disk["autoDelete"] = call.query.get("autoDelete") == "true"
-    return act(call, body, verb="setDiskAutoDelete")
-
-
-def add_access(call: Call) -> Any:
-    body = opened(call)
-    access = dict(call.body)
-    _access(call, access)
-    _card(body, call.query.get("networkInterface", "nic0")).setdefault("accessConfigs", []).append(access)
-    return act(call, renewed(body))
-
-
-def delete_access(call: Call) -> Any:
-    body = opened(call)
-    card = _card(body, call.query.get("networkInterface", "nic0"))
-    card["accessConfigs"] = [item for item in card.get("accessConfigs", []) if item["name"] != call.query.get("accessConfig")]
-    return act(call, renewed(body))
-
-
-def _card(body: Body, name: str) -> Body:
-    found = next((card for card in body["networkInterfaces"] if card["name"] == name), None)
-    if found is None:
-        raise Refused(400, f"Invalid value for field 'networkInterface': '{name}'. The network interface does not exist.", reason="invalid")
-    return found  # type: ignore[no-any-return]
-
-
-def update_shield(call: Call) -> Any:
-    body = opened(call)
-    return act(call, renewed({**body, "shieldedInstanceConfig": body["shieldedInstanceConfig"] | call.body}))
-
-
-def simulate_maintenance(call: Call) -> Any:
-    """
-    On a Spot machine it is a preemption.
-
-    Source: https://docs.cloud.google.com/compute/docs/instances/simulating-host-maintenance.
-    """
-    body = opened(call)
-    operation = act(call, body)
-    if body["scheduling"].get("provisioningModel") == "SPOT":
-        verbs.quiet(call)
-        end(call, call.target, body)
-    return operation
-
-
-def serial_port(call: Call) -> Any:
-    """No machine of the sandbox runs anything, so none prints."""
-    call.target = call.owner
-    if call.cloud.store.get(links.HOST, call.owner) is None:
-        raise missing(call.owner)
-    return {
-        "kind": "compute#serialPortOutput",
-        "contents": "",
-        "start": "0",
-        "next": "0",
-        "selfLink": f"{links.LINK}{call.owner}/serialPort",
-    }
 
 
 KINDS = (
@@ -416,33 +248,9 @@ KINDS = (
         "instances",
         fill=_fill,
         show=_show,
+        undone=remove_disks,
         during={"create": {"status": "PROVISIONING"}},
         ready={"status": "RUNNING"},
         seconds={"create": CREATE_SECONDS},
     ),
 )
-HANDLERS = {
-    f"instances.{verb}": handler
-    for verb, handler in {
-        "delete": delete,
-        "start": start,
-        "stop": stop,
-        "suspend": suspend,
-        "resume": start,
-        "reset": reset,
-        "setMetadata": set_metadata,
-        "setTags": set_tags,
-        "setScheduling": set_scheduling,
-        "setMachineType": set_machine_type,
-        "setServiceAccount": set_service_account,
-        "setDeletionProtection": set_deletion_protection,
-        "attachDisk": attach_disk,
-        "detachDisk": detach_disk,
-        "setDiskAutoDelete": set_auto_delete,
-        "addAccessConfig": add_access,
-        "deleteAccessConfig": delete_access,
-        "updateShieldedInstanceConfig": update_shield,
-        "simulateMaintenanceEvent": simulate_maintenance,
-        "getSerialPortOutput": serial_port,
-    }.items()
-}

@@ -83,6 +83,7 @@ def kind(
     ready: Body | None = None,
     seconds: Mapping[str, float] | None = None,
     show: Callable[[Call, Body], Body] | None = None,
+    undone: Change = nothing,
 ) -> Kind:
     """
     A kind of Compute Engine.
@@ -119,16 +120,25 @@ def kind(
         check=check,
         changed=follows,
         release=release,
+        undone=undone,
         show=lambda call, body: shown(call, show(call, body) if show else body),
         not_found=lambda call: missing(call.target),
         exists=lambda call: Refused(409, f"The resource '{call.target}' already exists"),
     )
 
 
+def check_name(call: Call) -> None:
+    """
+    Raises:
+        Refused: A new resource's name is none that Google takes.
+    """
+    name = str(call.body.get("name", ""))
+    if call.method.verb == "insert" and "name" in properties(call) and not NAME.fullmatch(name):
+        raise wrong("name", name, f"Must be a match of regex '{NAME.pattern}'")
+
+
 def fill_in(call: Call, body: Body) -> None:
     """What the service adds to every new one."""
-    if not NAME.fullmatch(str(body.get("name", ""))):
-        raise wrong("name", body.get("name", ""), f"Must be a match of regex '{NAME.pattern}'")
     known = properties(call)
     count = call.cloud.store.next("ids")
     words = call.target.split("/")

@@ -35,7 +35,8 @@ def _check_channel(call: Call, body: Body, before: Body | None) -> None:
 def _changed_channel(call: Call, body: Body, before: Body) -> None:
     body.setdefault("enabled", True)
     body["creationRecord"] = before["creationRecord"]
-    body["mutationRecords"] = [*before["mutationRecords"], shared.record(call)]
+    body["name"] = before["name"]
+    body["mutationRecords"] = [shared.record(call)]  # the last one alone. Source: recorded, 2026-08
 
 
 def _release_channel(call: Call, _: Body) -> None:

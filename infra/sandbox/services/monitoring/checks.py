@@ -82,9 +82,17 @@ def _check_group(call: Call, body: Body, before: Body | None) -> None:
     for field, name in (("displayName", "display_name"), ("filter", "filter")):
         if not body.get(field):
             raise shared.required(f"group.{name}")
-    parent = body.get("parentName", "")
-    if parent and call.cloud.store.get(HOST, f"projects/{call.project}/groups/{parent.rpartition('/')[2]}") is None:
+    if not body.get("parentName"):
+        return
+    parent = f"projects/{call.project}/groups/{body['parentName'].rpartition('/')[2]}"
+    if call.cloud.store.get(HOST, parent) is None:
         raise _no_group_named(parent)
+    if parent == call.target or parent in _below(call, call.target.rpartition("/")[2]):
+        raise shared.bad("group.parent_name", body["parentName"], "a group cannot be below itself")
+
+
+def _changed_group(_: Call, body: Body, before: Body) -> None:
+    body["name"] = before["name"]
 
 
 def _release_group(call: Call, _: Body) -> None:
@@ -127,6 +135,7 @@ GROUP = Kind(
     id_from="server:number",
     fill=_fill_group,
     check=_check_group,
+    changed=_changed_group,
     release=_release_group,
     show=lambda call, body: dict(without_empty(body)),
     not_found=_no_group,

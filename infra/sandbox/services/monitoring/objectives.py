@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from infra.sandbox import verbs
 from infra.sandbox.refused import Refused
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
@@ -17,13 +20,17 @@ def _fill(call: Call, body: Body) -> None:
     body["name"] = call.target
 
 
-def _id(parameter: str) -> str:
-    return f"query:{parameter}"
+def create(call: Call) -> Any:
+    """POST: under the id of the query, or one that the server makes."""
+    parameter = call.kind.id_from.partition(":")[2]
+    if not call.query.get(parameter):
+        made = call.cloud.uuid(call.cloud.store.next("ids"))
+        call.query = {**call.query, parameter: made}
+    return verbs.create(call)
 
 
-def _name(call: Call, made: str) -> str:
-    """The id of the query, or one that the server makes."""
-    return f"{call.owner}/{call.collection}/{made}"
+def _changed(_: Call, body: Body, before: Body) -> None:
+    body["name"] = before["name"]
 
 
 def _check_objective(call: Call, body: Body, before: Body | None) -> None:
@@ -58,12 +65,19 @@ def _no_objective(call: Call) -> Refused:
     return Refused(404, f'There is no slo with id "{words[5]}" under service "{words[3]}" in project "{call.number}"')
 
 
-SERVICE = Kind("services", id_from="query:serviceId", fill=_fill, show=_shown, not_found=_no_service)
+SERVICE = Kind("services", id_from="query:serviceId", fill=_fill, changed=_changed, show=_shown, not_found=_no_service)
 OBJECTIVE = Kind(
     "services.serviceLevelObjectives",
     id_from="query:serviceLevelObjectiveId",
     fill=_fill,
     check=_check_objective,
+    changed=_changed,
     show=_shown,
     not_found=_no_objective,
 )
+HANDLERS = {
+    "services.create": create,
+    "services.patch": shared.patch,
+    "services.serviceLevelObjectives.create": create,
+    "services.serviceLevelObjectives.patch": shared.patch,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 from typing import Any
 
@@ -93,7 +94,7 @@ def _settle(call: Call, body: Body, before: Body) -> None:
     if body.get("hierarchicalNamespace", {}).get("enabled") and not uniform["enabled"]:
         # Google's page on hierarchical namespaces: such a bucket needs uniform access
         raise refused(400, "Hierarchical namespace buckets must use uniform bucket-level access.", "invalid")
-    body["etag"] = base64.b64encode(f"{body['name']}{body['metageneration']}{now}".encode()).decode()[-12:]
+    body["etag"] = base64.b64encode(hashlib.sha256(f"{body['generation']}/{body['metageneration']}".encode()).digest()[:9]).decode()
 
 
 def _settle_autoclass(body: Body, before: Body, now: str) -> None:

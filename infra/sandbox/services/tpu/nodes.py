@@ -18,8 +18,18 @@ SCOPES = ["devstorage.read_write", "logging.write", "service.management", "servi
 """Scopes of a node that asks for none, in the order that they are answered. Source: recorded traffic of tpu v2, 2026-08."""
 
 
-def _fill(call: Call, body: Body) -> None:
-    shape = _shape(call, body)
+TYPE = {"v5e": "V5LITE_POD"}
+"""Generations that the API's AcceleratorConfig writes in a way of its own. Source: the discovery document."""
+MASKABLE = ("description", "tags", "labels", "metadata", "networkConfig.enableExternalIps")
+"""Source: nodes.patch in the discovery document."""
+
+
+def accelerator_config(shape: tpu.TpuShape) -> Body:
+    return {"type": TYPE.get(shape.generation, shape.generation.upper()), "topology": shape.topology}
+
+
+def fill(call: Call, body: Body) -> None:
+    shape = shape_of(call, body, _provisioning(body))
     zone, project = call.word("locations"), call.project
     region = zone.rpartition("-")[0]
     network = body.setdefault("networkConfig", {})
@@ -36,7 +46,7 @@ def _fill(call: Call, body: Body) -> None:
         "apiVersion": "V2",
         "createTime": rfc3339(call.now),
         "acceleratorType": shape.accelerator_type,
-        "acceleratorConfig": {"type": shape.generation.upper(), "topology": shape.topology},
+        "acceleratorConfig": accelerator_config(shape),
         "cidrBlock": body.get("cidrBlock") or f"{ipaddress.IPv4Address('10.128.0.0') + count * 8}/29",
         "networkEndpoints": [
             {
@@ -52,7 +62,7 @@ def _fill(call: Call, body: Body) -> None:
     body.setdefault("shieldedInstanceConfig", {})
 
 
-def _shape(call: Call, body: Body) -> tpu.TpuShape:
+def shape_of(call: Call, body: Body, provisioning: str) -> tpu.TpuShape:
     """
     The slice that is asked for.
 
@@ -64,22 +74,29 @@ def _shape(call: Call, body: Body) -> tpu.TpuShape:
     zone = call.word("locations")
     try:
         shape = tpu.shape(wanted) if wanted else _of_topology(config)
-        zones.check_offered(shape, zone, "on-demand")
+        zones.check_offered(shape, zone, provisioning)
     except tpu.UnknownAcceleratorType:
         raise _no_such(wanted or str(config), zone) from None
     except zones.NotOffered as error:
         if error.reason == "impossible":
-            raise _no_such(wanted, zone) from None
+            raise _no_such(wanted or str(config), zone) from None
     if not shape.cloud_tpu_api:
-        raise _no_such(wanted, zone)
+        raise _no_such(wanted or str(config), zone)
     return shape
+
+
+def _provisioning(body: Body) -> str:
+    scheduling = body.get("schedulingConfig", {})
+    if scheduling.get("spot") or scheduling.get("preemptible"):
+        return "spot"
+    return "reservation" if scheduling.get("reserved") else "on-demand"
 
 
 def _of_topology(config: Body) -> tpu.TpuShape:
     """The slice of a generation and a topology: `{type: V5P, topology: 2x2x1}`."""
-    generation, topology = config.get("type", "").lower(), config.get("topology", "")
+    generation, topology = config.get("type", ""), config.get("topology", "")
     for shape in tpu.shapes().values():
-        if shape.generation == GENERATION.get(generation, generation) and shape.topology == topology:
+        if TYPE.get(shape.generation, shape.generation.upper()) == generation and shape.topology == topology:
             return shape
     raise tpu.UnknownAcceleratorType(f"{generation} {topology}", "", ())
 
@@ -92,14 +109,58 @@ def _link(name: str, collection: str) -> str:
     return name if "/" in name else f"{collection}/{name}"
 
 
-def _made(call: Call, body: Body) -> Body:
+def made(call: Call, body: Body) -> Body:
     """The node inside the create's operation does not have its health yet."""
     return without_empty({key: value for key, value in body.items() if key != "health"})  # type: ignore[no-any-return]
 
 
-def _not_found(call: Call) -> Refused:
-    return Refused(404, f"Resource '{call.target}' was not found")
+def _check(call: Call, body: Body, before: Body | None) -> None:
+    if body.get("networkConfigs") and "networkConfig" in call.body:  # "mutually exclusive", discovery document
+        raise invalid("network_config and network_configs are mutually exclusive.", "node.network_configs")
+    if before is None:
+        return
+    mask = call.query.get("updateMask", "")
+    wrong = [path for path in verbs.paths(mask) if path not in MASKABLE]
+    if wrong:
+        fields = "description, tags, labels, metadata, network_config.enable_external_ips"
+        raise invalid(f"Update mask has {', '.join(wrong) or 'nothing'}; supported fields: [{fields}].", "update_mask")
 
 
-GENERATION = {"v5litepod": "v5litepod", "v5lite_pod": "v5litepod"}
+def stop(call: Call) -> Any:
+    """`:stop`: of one machine only. Source: the method in the discovery document."""
+    node = _quiet(call)
+    if len(node["networkEndpoints"]) > 1:
+        raise invalid("Stop is only available with single TPU nodes.")
+    return _move(call, node, "stop", "READY", "STOPPING", "STOPPED")
 
+
+def start(call: Call) -> Any:
+    return _move(call, _quiet(call), "start", "STOPPED", "STARTING", "READY")
+
+
+def _quiet(call: Call) -> Body:
+    call.target = call.owner
+    verbs.stored(call)
+    verbs.quiet(call)
+    return verbs.stored(call)
+
+
+def _move(call: Call, node: Body, verb: str, needs: str, during: str, after: str) -> Body:
+    if node["state"] != needs:
+        raise Refused(400, f"Node {call.target} is {node['state']}; {verb} needs {needs}.", status="FAILED_PRECONDITION")
+    call.cloud.store.put(HOST, call.target, node | {"state": during})
+    return operations.start(call, verb, node, 60, sets={"state": after})
+
+
+NODE = Kind(
+    "projects.locations.nodes",
+    id_from="query:nodeId",
+    required=("runtimeVersion",),  # "Required." in the document's description of Node
+    seconds={"create": 300, "patch": 30, "delete": 120},
+    during={"create": {"state": "CREATING"}, "delete": {"state": "DELETING"}},
+    ready={"state": "READY"},
+    fill=fill,
+    check=_check,
+    made=made,
+)
+HANDLERS = {"projects.locations.nodes.start": start, "projects.locations.nodes.stop": stop}

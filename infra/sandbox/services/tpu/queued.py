@@ -1,0 +1,186 @@
+"""
+Queued resources: a wish for nodes, and what becomes of it.
+
+ACCEPTED, then PROVISIONING while its nodes are made, then ACTIVE; WAITING_FOR_RESOURCES where a fault says that the zone is out of them;
+FAILED when `validUntil` passes first; SUSPENDED when its nodes are gone. Source: Google's page on managing queued resources.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from infra.sandbox import operations, verbs
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.service import Body, Call, Kind
+from infra.sandbox.services.tpu import nodes
+from infra.sandbox.services.tpu.nodes import HOST
+
+RESOURCE = "projects.locations.queuedResources"
+WAITS, BUILDS, RETRIES = 60.0, 300.0, 60.0
+"""Seconds in ACCEPTED, in PROVISIONING, and between two looks at a zone without capacity."""
+DELETABLE = ("ACCEPTED", "FAILED", "SUSPENDED")
+"""States in which no force is needed. Source: queuedResources.delete in the discovery document."""
+
+
+def _fill(call: Call, body: Body) -> None:
+    body |= {"name": call.target, "createTime": rfc3339(call.now), "state": {"state": "ACCEPTED", "stateInitiator": "USER"}}
+    body["next"] = max(call.now + WAITS, _moment(call, body, "validAfter"))
+
+
+def _check(call: Call, body: Body, before: Body | None) -> None:
+    specs = body.get("tpu", {}).get("nodeSpec", [])
+    if not specs:
+        raise invalid("A queued resource needs at least one node spec.", "queued_resource.tpu.node_spec")
+    if body.get("spot") is not None and body.get("guaranteed") is not None:  # two tiers of one choice: Google's reference
+        raise invalid("Only one of spot and guaranteed can be set.", "queued_resource.guaranteed")
+    for spec in specs:
+        if not spec.get("node") or not spec.get("parent"):  # "Required." in the discovery document
+            raise invalid("A node spec needs a node and a parent.", "queued_resource.tpu.node_spec")
+        multislice = spec.get("multisliceParams")
+        if bool(spec.get("nodeId")) == bool(multislice) or (multislice and multislice.get("nodeCount", 0) < 2):
+            said = "A node spec has either a node_id or multislice_params with a node_count of more than 1."
+            raise invalid(said, "queued_resource.tpu.node_spec")
+        nodes.shape_of(call, spec["node"], _provisioning(body))
+    for name, _ in _wanted(body):
+        if call.cloud.store.get(HOST, name) is not None:
+            raise Refused(409, f"Resource '{name}' already exists")
+
+
+def _provisioning(body: Body) -> str:
+    if body.get("spot") is not None:
+        return "spot"
+    return "reservation" if body.get("reservationName") else "on-demand"
+
+
+def _wanted(body: Body) -> Iterator[tuple[str, Body]]:
+    """Names of the nodes that it asks for, and what each is to be. The names of several: MultisliceParams in the discovery document."""
+    for spec in body["tpu"]["nodeSpec"]:
+        parent = "/".join(body["name"].split("/")[:4])
+        multislice = spec.get("multisliceParams")
+        if not multislice:
+            yield f"{parent}/nodes/{spec['nodeId']}", spec["node"]
+            continue
+        prefix = multislice.get("nodeIdPrefix") or body["name"].rpartition("/")[2]
+        for index in range(multislice["nodeCount"]):
+            yield f"{parent}/nodes/{prefix}-{index}", spec["node"] | {"multisliceNode": True}
+
+
+def settle(call: Call) -> None:
+    """Moves every queued resource on to now. Runs before each request of the API."""
+    for _, name, body in call.cloud.store.every(HOST, "projects/"):
+        if "/queuedResources/" in name:
+            _advance(replace(call, owner=name, collection="", target=name), body)
+
+
+def _advance(call: Call, body: Body) -> None:
+    """One after the other, so that a moved clock finds what would have been."""
+    while (moment := body.get("next")) is not None and moment <= call.now:
+        state = body["state"]["state"]
+        if state in ("ACCEPTED", "WAITING_FOR_RESOURCES"):
+            _provision(call, body, moment)
+        elif state == "PROVISIONING":
+            for name, _ in _wanted(body):
+                node = call.cloud.store.get(HOST, name)
+                if node is not None and node["state"] == "CREATING":
+                    call.cloud.store.put(HOST, name, node | {"state": "READY"})
+            _set(body, "ACTIVE", None)
+        call.cloud.store.put(HOST, call.target, body)
+    gone = body["state"]["state"] == "ACTIVE" and not any(call.cloud.store.get(HOST, name) for name, _ in _wanted(body))
+    if gone:
+        _set(body, "SUSPENDED", None)
+        call.cloud.store.put(HOST, call.target, body)
+
+
+def _provision(call: Call, body: Body, moment: float) -> None:
+    until = _moment(call, body, "validUntil")
+    if until and until < moment:
+        error = {"code": 4, "message": "The queued resource was not fulfilled before it ceased to be valid."}  # 4: DEADLINE_EXCEEDED
+        _set(body, "FAILED", None, {"failedData": {"error": error}})
+        return
+    wanted = list(_wanted(body))
+    if any(call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted):
+        _set(body, "WAITING_FOR_RESOURCES", moment + RETRIES)
+        return
+    for name, node in wanted:
+        made = {**node, "queuedResource": call.target}
+        if _provisioning(body) == "spot":
+            made["schedulingConfig"] = {**node.get("schedulingConfig", {}), "spot": True}
+        nodes.fill(replace(call, target=name), made)
+        call.cloud.store.put(HOST, name, {**made, "state": "CREATING"})
+    _set(body, "PROVISIONING", moment + BUILDS)
+
+
+def _set(body: Body, state: str, moment: float | None, more: Body | None = None) -> None:
+    body["state"] = {"state": state, "stateInitiator": "SERVICE"} | (more or {})
+    body["next"] = moment
+
+
+def _moment(call: Call, body: Body, word: str) -> float:
+    """`validAfter...` or `validUntil...` of the policy in seconds since 1970; 0 where it says nothing."""
+    policy = body.get("queueingPolicy", {})
+    interval = policy.get("validInterval", {}).get("startTime" if word == "validAfter" else "endTime")
+    moment = policy.get(f"{word}Time") or interval
+    if moment:
+        return dt.datetime.fromisoformat(moment).timestamp()
+    duration = policy.get(f"{word}Duration")
+    begun = dt.datetime.fromisoformat(body["createTime"]).timestamp()
+    return begun + float(duration.removesuffix("s")) if duration else 0.0
+
+
+def _show(call: Call, body: Body) -> Body:
+    return {key: value for key, value in body.items() if key != "next"}
+
+
+def get(call: Call) -> Any:
+    """Who asks after one waits for it: the clock moves to its next state, so that the next call finds that."""
+    answer = verbs.get(call)
+    moment = verbs.stored(call).get("next")
+    if moment is not None and not call.cloud.clock.manual:
+        call.cloud.clock.advance(moment - call.now)
+    return answer
+
+
+def delete(call: Call) -> Any:
+    """With `force`, its nodes go first."""
+    call.target = call.owner
+    body = verbs.stored(call)
+    verbs.quiet(call)
+    alive = [name for name, _ in _wanted(body) if (call.cloud.store.get(HOST, name) or {}).get("queuedResource") == call.target]
+    if alive and body["state"]["state"] not in DELETABLE and call.query.get("force") != "true":
+        state = body["state"]["state"]
+        said = f"Queued resource {call.target} is {state} and has nodes; delete them first, or delete it with force."
+        raise Refused(400, said, status="FAILED_PRECONDITION")
+    for name in alive:
+        call.cloud.remove(HOST, name)
+    _set(body, "DELETING", None)
+    call.cloud.store.put(HOST, call.target, body)
+    return operations.start(call, "delete", None, 60, empty=True)
+
+
+def reset(call: Call) -> Any:
+    """`:reset`: one that is suspended or has failed waits anew."""
+    call.target = call.owner
+    body = verbs.stored(call)
+    verbs.quiet(call)
+    state = body["state"]["state"]
+    if state not in ("SUSPENDED", "FAILED"):
+        raise Refused(
+            400, f"Queued resource {call.target} is {state}; only a SUSPENDED or FAILED one is reset.", status="FAILED_PRECONDITION"
+        )
+    body = body | {"state": {"state": "ACCEPTED", "stateInitiator": "USER"}, "next": call.now + WAITS}
+    return verbs.changed(call, body, "reset")
+
+
+QUEUED = Kind(
+    RESOURCE,
+    id_from="query:queuedResourceId",
+    seconds={"create": 10, "reset": 10},
+    fill=_fill,
+    check=_check,
+    show=_show,
+)
+HANDLERS = {f"{RESOURCE}.get": get, f"{RESOURCE}.delete": delete, f"{RESOURCE}.reset": reset}

@@ -1,0 +1,137 @@
+"""Lists, filters, places, operations and the two versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+LINK = "https://www.googleapis.com/compute/v1/projects/shop-prod/"
+
+
+def test_empty_list_has_no_items(compute: Any) -> None:
+    expected = {
+        "kind": "compute#addressList",
+        "id": "projects/shop-prod/regions/us-east5/addresses",
+        "selfLink": LINK + "regions/us-east5/addresses",
+    }
+
+    assert compute.get("regions/us-east5/addresses") == expected
+
+
+def test_list_comes_by_pages(compute: Any) -> None:
+    for name in ("a", "b", "c"):
+        compute.make("global/addresses", {"name": name})
+
+    first = compute.get("global/addresses", maxResults="2")
+    second = compute.get("global/addresses", maxResults="2", pageToken=first["nextPageToken"])
+
+    assert [item["name"] for item in first["items"] + second["items"]] == ["a", "b", "c"]
+    assert "nextPageToken" not in second
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [("name eq b", ["b"]), ("name = b", ["b"]), ("name eq [ab]", ["a", "b"]), ("(name ne a)", ["b"]), ("labels.tier:*", ["a"])],
+)
+def test_list_is_filtered(compute: Any, asked: str, names: list[str]) -> None:
+    compute.make("global/addresses", {"name": "a", "labels": {"tier": "x"}})
+    compute.make("global/addresses", {"name": "b"})
+
+    assert [item["name"] for item in compute.get("global/addresses", filter=asked)["items"]] == names
+
+
+def test_filter_that_is_none_is_refused(compute: Any) -> None:
+    assert compute.refused("GET", "global/addresses", filter="what?")[::2] == (400, "invalid")
+
+
+def test_aggregated_list_names_every_place(compute: Any) -> None:
+    """A place without anything says so. Source: recorded traffic."""
+    compute.make("regions/us-east5/addresses", {"name": "a"})
+
+    items = compute.get("aggregated/addresses")["items"]
+
+    assert [item["name"] for item in items["regions/us-east5"]["addresses"]] == ["a"]
+    assert items["zones/us-east5-a"] == {
+        "warning": {
+            "code": "NO_RESULTS_ON_PAGE",
+            "message": "No results for the scope 'zones/us-east5-a'.",
+            "data": [{"key": "scope", "value": "zones/us-east5-a"}],
+        }
+    }
+    assert "global" in items
+
+
+def test_aggregated_list_has_subnetworks_that_nobody_read(compute: Any) -> None:
+    items = compute.get("aggregated/subnetworks")["items"]
+
+    assert [item["name"] for item in items["regions/asia-east1"]["subnetworks"]] == ["default"]
+    assert "warning" in items["regions/me-central2"]
+
+
+def test_operation_runs_then_is_done(compute: Any) -> None:
+    """Its shape. Source: recorded traffic."""
+    started = compute.ask("POST", "regions/us-east5/addresses", {"name": "a"}).body
+
+    assert (started["status"], started["progress"], started["operationType"]) == ("RUNNING", 0, "insert")
+    assert started["region"] == LINK + "regions/us-east5"
+    assert started["targetLink"] == LINK + "regions/us-east5/addresses/a"
+    assert started["selfLink"] == LINK + "regions/us-east5/operations/" + started["name"]
+    assert "endTime" not in started
+    ended = compute.ask("POST", f"regions/us-east5/operations/{started['name']}/wait").body
+    assert (ended["status"], ended["progress"]) == ("DONE", 100)
+    assert ended["targetId"] == compute.get("regions/us-east5/addresses/a")["id"]
+
+
+def test_beta_answers_with_beta_addresses(compute: Any) -> None:
+    """One store for both versions; v1 takes fields of the beta too."""
+    compute.make("global/addresses", {"name": "a"})
+
+    found = compute.ask("GET", "global/addresses/a", version="beta").body
+
+    assert found["selfLink"] == LINK.replace("/v1/", "/beta/") + "global/addresses/a"
+    assert found["id"] == compute.get("global/addresses/a")["id"]
+
+
+def test_zone_and_region_are_those_of_the_catalogue(compute: Any) -> None:
+    zone = compute.get("zones/us-east5-a")
+
+    assert (zone["status"], zone["region"]) == ("UP", LINK + "regions/us-east5")
+    assert LINK + "zones/us-east5-a" in compute.get("regions/us-east5")["zones"]
+    assert compute.refused("GET", "zones/us-east5-x")[0] == 404
+    assert compute.refused("GET", "regions/us-east99")[0] == 404
+
+
+def test_machine_types_of_a_zone_are_those_of_the_catalogue(compute: Any) -> None:
+    names = [item["name"] for item in compute.get("zones/us-east5-a/machineTypes")["items"]]
+
+    assert "ct6e-standard-4t" in names
+    assert compute.get("zones/us-east5-a/machineTypes/ct6e-standard-4t")["zone"] == "us-east5-a"
+    assert compute.refused("GET", "zones/us-west8-a/machineTypes/ct6e-standard-4t")[0] == 404
+
+
+def test_project_is_found_by_number(compute: Any, cloud: Any, ask: Any) -> None:
+    found = ask("GET", "compute.googleapis.com", f"compute/v1/projects/{cloud.projects.number('shop-prod')}").body
+
+    assert found["name"] == "shop-prod"
+    assert found["defaultServiceAccount"] == f"{cloud.projects.number('shop-prod')}-compute@developer.gserviceaccount.com"
+
+
+def test_unknown_project_is_refused(compute: Any, ask: Any) -> None:
+    answer = ask("GET", "compute.googleapis.com", "compute/v1/projects/nobody/global/networks")
+
+    assert answer.status == 403
+    assert "status" not in answer.body["error"]
+
+
+def test_labels_need_the_current_fingerprint(compute: Any) -> None:
+    """Source of the words: Google's answers in public issue threads."""
+    made = compute.make("global/addresses", {"name": "a", "labels": {"one": "1"}})
+    said = "Labels fingerprint either invalid or resource labels have changed"
+
+    stale = {"labels": {"two": "2"}, "labelFingerprint": "AAAAAAAAAAA="}
+    assert compute.refused("POST", "global/addresses/a/setLabels", stale) == (412, said, "conditionNotMet")
+    compute.do("POST", "global/addresses/a/setLabels", stale | {"labelFingerprint": made["labelFingerprint"]})
+    after = compute.get("global/addresses/a")
+    assert after["labels"] == {"two": "2"}
+    assert after["labelFingerprint"] != made["labelFingerprint"]
