@@ -11,14 +11,15 @@ from importlib import metadata
 from pathlib import Path
 
 from infra.findings import Found
-from infra.local.engine import find
+from infra.local.engine import fetch, find, plugin
+from infra.local.home import Home
 
 PULUMI_INSTALL = "https://www.pulumi.com/docs/iac/download-install/"
 
 
 def inspect() -> list[Found]:
     """Everything that a check, and later a deployment from this machine, needs. Fails soft: each thing is one finding."""
-    return [_python(), *_packages(), _pulumi(), _plugin(), _gcloud(), _credentials()]
+    return [_python(), *_packages(), _pulumi(), *_plugins(), _gcloud(), _credentials()]
 
 
 def _python() -> Found:
@@ -49,33 +50,46 @@ def _pinned(package: str) -> str:
 
 
 def _pulumi() -> Found:
-    """The engine, and which one it is. `check` works without it; a deployment does not."""
+    """The engine, which one it is, and why. `check` works without it; a deployment does not."""
     on_path = shutil.which("pulumi")
     engine = find.find()
-    if engine is not None and not engine.built_here:
-        return Found("engine", "ok", f"pulumi {engine.version}, the official one ({engine.path})")
+    if engine is not None and engine.origin == "on PATH":
+        return Found("engine", "ok", f"pulumi {engine.version}, the official one on PATH ({engine.path})")
     if on_path:
         version = find.version_of(Path(on_path))
         oldest = ".".join(map(str, find.OLDEST))
         why = f"{version} ({on_path}) is older than {oldest}" if version else f"{on_path} does not say its version"
         return Found("engine", "failed" if version else "warning", f"pulumi {why}", f"install a newer one: {PULUMI_INSTALL}")
-    if engine is not None:
-        return Found("engine", "ok", f"pulumi {engine.version}, built here: no official one is on PATH ({engine.path})")
-    return Found("engine", "warning", "no pulumi: `check` and `cost` work, a deployment does not", f"install it: {PULUMI_INSTALL}")
-
-
-def _plugin() -> Found:
-    """The official provider's plugin, which the engine fetches by itself where the network has it."""
-    version = metadata.version("pulumi-gcp")
-    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    if (home / "plugins" / f"resource-gcp-v{version}").is_dir():
-        return Found("gcp plugin", "ok", f"{version} ({home / 'plugins'})")
-    return Found(
-        "gcp plugin",
-        "warning",
-        f"{version} is not there: the engine fetches it at the first deployment",
-        f"pulumi plugin install resource gcp {version}",
+    tried = fetch.tried()
+    not_fetched = f", and it could not be fetched ({tried})" if tried else ""
+    if engine is None:
+        first = f"no pulumi{not_fetched}: `check` and `cost` work, a deployment does not"
+        return Found("engine", "warning", first, f"install it: {PULUMI_INSTALL}; or `accelform up`, which fetches or builds it")
+    which = (
+        "the official one, fetched: none is on PATH"
+        if engine.origin == "fetched"
+        else f"built here: no official one is on PATH{not_fetched}"
     )
+    return Found("engine", "ok", f"pulumi {engine.version}, {which} ({engine.path})")
+
+
+def _plugins() -> Iterator[Found]:
+    """The plugin of deployments, which the engine fetches by itself where the network has it; and the one of runs on this machine."""
+    version = metadata.version("pulumi-gcp")
+    theirs = plugin.installed(plugin.user_home())
+    if theirs is not None and theirs.kind == "official":
+        yield Found("gcp plugin", "ok", f"{version}, the official one ({theirs.why})")
+    else:
+        yield Found(
+            "gcp plugin",
+            "warning",
+            f"{version} is not there: the engine fetches it at the first deployment",
+            f"pulumi plugin install resource gcp {version}",
+        )
+    ours = plugin.installed(Home.of(Path.cwd()).pulumi_home)
+    if ours is not None:
+        which = "the official one" if ours.kind == "official" else "the stand-in of this project, which speaks to the sandbox only"
+        yield Found("gcp plugin of `accelform up`", "ok", f"{version}, {which} ({ours.why})")
 
 
 def _gcloud() -> Found:

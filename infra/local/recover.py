@@ -15,6 +15,7 @@ import json
 import os
 import socket
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,9 @@ from infra.local.home import Home
 
 FindId = Callable[[str, Mapping[str, Any]], str | None]
 """Type token and inputs -> the id that such a resource has if it exists; empty where it surely does not; None where that cannot be told."""
+
+WRITTEN_SECONDS = 10.0
+"""A lock is written in far less."""
 
 
 class RecoverError(AccelformError):
@@ -102,7 +106,7 @@ def recover(home: Home, stack: str, *, engine: Engine, folder: Path, find_id: Fi
     mended, creates = adopt(state, find_id, stack=stack, forget=forget)
     settled = [one["resource"]["urn"] for one in pending if one["type"] in ("updating", "deleting")]
     asked = list(dict.fromkeys([*unfinished, *creates, *settled]))
-    if len(creates) or any(one["type"] == "creating" for one in pending):
+    if any(one["type"] == "creating" for one in pending):
         # Afterwards nothing is pending: what is still to be asked of the cloud must outlive a kill between the two steps.
         _write(note, json.dumps(asked))
         file = note.with_suffix(".state")
@@ -135,10 +139,10 @@ def lift(home: Home, stack: str) -> Iterator[Lock]:
         RecoverError: A lock's process lives, or is of another machine. The locks before it may have been lifted.
     """
     for folder in sorted((home.state / ".pulumi" / "locks" / "organization").glob("*")):
-        for path in sorted((folder / stack).glob("*.json")):
+        for path in sorted((folder / stack).glob("*")):
             lock = _read(path)
             if lock is None:
-                continue  # it went away in between
+                continue
             if lock.host != socket.gethostname():
                 raise RecoverError(
                     f"stack {stack}: locked by {lock}, on another machine\n"
@@ -151,12 +155,16 @@ def lift(home: Home, stack: str) -> Iterator[Lock]:
 
 
 def _read(path: Path) -> Lock | None:
+    """A lock; None where it went away, or never came to be: a file that an engine was killed over while it wrote it, which goes."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
         return Lock(path, int(said["pid"]), str(said["username"]), str(said["hostname"]), str(said["timestamp"])[:19])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
+        if path.suffix == ".tmp" and time.time() - path.stat().st_mtime > WRITTEN_SECONDS:
+            path.unlink(missing_ok=True)
+            return None
         raise RecoverError(
             f"{path}: is a lock, and does not say whose\n  fix: make sure that no pulumi runs, then remove the file"
         ) from None
@@ -193,13 +201,17 @@ def adopt(state: Mapping[str, Any], find_id: FindId, *, stack: str, forget: bool
         if operation["type"] != "creating" or not resource.get("custom") or resource["type"].startswith("pulumi:"):
             continue  # updates and deletes are refreshed; components, providers and the stack are the engine's own: it makes them anew
         number = find_id(resource["type"], resource.get("inputs") or {})
+        if number == "":
+            creates.setdefault(resource["urn"], None)
+            continue
         if any(one["urn"] == resource["urn"] and one.get("id") == number for one in resources):
             continue  # a later run made it: the engine keeps the operation all the same
         provider = _provider(resource.get("provider", ""), resources)
         if number is None or provider is None:
             unknown.append(resource["urn"])
-        creates[resource["urn"]] = number or None
-        if number and provider:
+            creates.setdefault(resource["urn"], None)
+        else:
+            creates[resource["urn"]] = number
             _insert(resource | {"id": number, "provider": provider}, resources)
     if unknown and not forget:
         raise RecoverError(

@@ -11,7 +11,17 @@ from infra.sandbox.refused import invalid
 OUTPUT_ONLY = re.compile(r"\s*(\[output[ -]only\]|output only)", re.IGNORECASE)
 UNDOCUMENTED = frozenset({"deleteBgpAlwaysCompareMed", "initialNatIps"})
 """What the official provider sends to Compute Engine (google-beta 7) though no document has it, and Google takes. It is not kept."""
+MAPS = frozenset({"labels", "annotations", "metadata", "userLabels", "resourceLabels", "trafficSplit", "attributes"})
+"""Fields that are maps wherever they are; `metadata` of some resources is a message instead, which its values tell."""
 WHOLE = re.compile(r"-?\d+$")
+FORMS = {
+    "google-datetime": (
+        re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$"),
+        "type.googleapis.com/google.protobuf.Timestamp",
+    ),
+    "google-duration": (re.compile(r"-?\d+(\.\d{1,9})?s$"), "type.googleapis.com/google.protobuf.Duration"),
+}
+"""How a moment and a length of time are written, and what they are called. Source: JSON mapping of protocol buffers."""
 
 
 def checked(document: Document, schema: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +94,9 @@ def _string(schema: dict[str, Any], value: Any, path: str) -> str:
         raise _wrong(path, "TYPE_STRING", value)
     if "enum" in schema and value and value not in schema["enum"]:
         raise _wrong(path, "TYPE_ENUM", value)
+    form = FORMS.get(schema.get("format", ""))
+    if form and value and not form[0].match(value):
+        raise _wrong(path, form[1], value)
     return value
 
 
@@ -103,12 +116,21 @@ def camel(name: str) -> str:
 
 
 def without_empty(value: Any) -> Any:
-    """Without false, 0, "" and empty lists, as services on protocol buffers answer; a set but empty message stays `{}`."""
+    """
+    Without false, 0, "" and empty lists, as services on protocol buffers answer; a set but empty message stays `{}`.
+
+    A map is no message: it goes when it is empty, and keeps its entries whatever they are.
+    """
     if isinstance(value, dict):
-        return {key: without_empty(item) for key, item in value.items() if not _empty(item)}
+        kept = {key: item for key, item in value.items() if not (key in MAPS and item == {})}
+        return {key: item if _is_map(key, item) else without_empty(item) for key, item in kept.items() if not _empty(item)}
     if isinstance(value, list):
         return [without_empty(item) for item in value]
     return value
+
+
+def _is_map(key: str, value: Any) -> bool:
+    return key in MAPS and isinstance(value, dict) and not any(isinstance(item, dict | list) for item in value.values())
 
 
 def _empty(value: Any) -> bool:

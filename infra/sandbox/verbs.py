@@ -45,8 +45,8 @@ def get(call: Call) -> Any:
 def list_(call: Call) -> Any:
     """GET of a collection, by pages."""
     found = call.cloud.store.items(call.service.host, _collection(call))
-    size = int(call.query.get("maxResults") or call.query.get("pageSize") or 500)
-    begin = int(call.query.get("pageToken") or 0)
+    size = _count(call, "maxResults") or _count(call, "pageSize") or 500
+    begin = _count(call, "pageToken")
     bodies = []
     for name, body in found[begin : begin + size]:
         call.target = name
@@ -57,21 +57,34 @@ def list_(call: Call) -> Any:
     return page
 
 
+def _count(call: Call, parameter: str) -> int:
+    value = call.query.get(parameter) or "0"
+    if not value.isdecimal():
+        raise invalid(f"Invalid value at '{parameter}' (TYPE_INT32), \"{value}\"", parameter)
+    return int(value)
+
+
 def patch(call: Call) -> Any:
     """PATCH: what the mask names; without a mask, what was sent."""
     return _change(call, "patch", _patched)
 
 
 def update(call: Call) -> Any:
-    """PUT: the whole."""
+    """PUT: the whole. Some services name a PATCH so."""
+    return _change(call, "update", _patched) if call.method.http == "PATCH" else replace(call)
+
+
+def replace(call: Call) -> Any:
+    """The whole, also where a service replaces it by PATCH."""
     return _change(call, "update", _replaced)
 
 
 def delete(call: Call) -> Any:
     """DELETE: the resource and all inside it."""
     call.target = call.owner
-    body = stored(call)
+    stored(call)
     quiet(call)
+    body = stored(call)
     call.kind.release(call, body)
     operation = call.method.response in OPERATION
     seconds = call.kind.seconds.get("delete", 0) if operation else 0

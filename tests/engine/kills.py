@@ -11,8 +11,9 @@ from tests.engine.region import SECONDS, STACK, Region
 
 def calls_of(region: Region, *arguments: str) -> int:
     """How many HTTP calls an undisturbed `pulumi ARGUMENTS` makes."""
+    shell = region.shell()
     region.ask("DELETE", "calls")
-    assert _pulumi(region, region.shell(), arguments).wait(SECONDS) == 0
+    assert _pulumi(region, shell, arguments).wait(SECONDS) == 0
     return len(region.ask("GET", "calls")["calls"])
 
 

@@ -34,8 +34,8 @@ def test_a_state_of_the_other_cloud_is_refused_before_the_first_call(base: dict[
     assert here.accelform("up", "--json").code == 0
     state = next((here.home.state / ".pulumi" / "stacks").rglob(f"{STACK}.json"))
     text = state.read_text(encoding="utf-8")
-    assert '"cloud": "sandbox"' in text
-    state.write_text(text.replace('"cloud": "sandbox"', '"cloud": "123456789012"'), encoding="utf-8")
+    assert '"cloud":"sandbox"' in text
+    state.write_text(text.replace('"cloud":"sandbox"', '"cloud":"123456789012"'), encoding="utf-8")
     here.ask("DELETE", "calls")
     for command in ("up", "down", "recover", "env"):
         ran = here.accelform(command)

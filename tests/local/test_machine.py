@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from infra.findings import Found
 from infra.local import machine
+from infra.local.engine import find
 
 
 def found(check: str) -> Found:
@@ -28,6 +30,38 @@ def test_the_engine_is_judged_by_its_version(says: str, level: str, monkeypatch:
     assert found("engine").level == level
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        (find.fetched_folder, "the official one, fetched: none is on PATH"),
+        (find.cache, "built here: no official one is on PATH, and it could not be fetched (2026-11-30: no network)"),
+    ],
+)
+def test_which_engine_it_is_and_why(folder: Callable[[], Path], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Never a silent switch: fetched or built here, and what was tried before."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder().mkdir(parents=True)
+    (folder() / "pulumi").touch()
+    find.fetched_folder().with_name(f"pulumi-official-v{find.VERSION}.not-fetched").write_text("2026-11-30: no network\n", encoding="utf-8")
+    engine = found("engine")
+    assert engine.level == "ok"
+    assert f"pulumi {find.VERSION}, {said} ({folder()}/pulumi)" == engine.message
+
+
+@pytest.mark.parametrize(
+    ("file", "said"), [("PulumiPlugin.yaml", "the stand-in of this project"), ("pulumi-resource-gcp", "the official one")]
+)
+def test_which_plugin_runs_here(file: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of a checkout where something was brought up, the plugin is said; of another, nothing."""
+    monkeypatch.chdir(tmp_path)
+    assert "gcp plugin of `accelform up`" not in [one.check for one in machine.inspect()]
+    folder = tmp_path / ".accelform" / "pulumi" / "plugins" / "resource-gcp-v10.2.0"
+    folder.mkdir(parents=True)
+    (folder / file).touch()
+    assert said in found("gcp plugin of `accelform up`").message
+
+
 def test_what_is_missing_is_only_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A check needs neither engine, gcloud nor credentials."""
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -41,7 +75,9 @@ def test_what_is_missing_is_only_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_credentials_and_plugin_are_found_where_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The engine's folder and the variable of Google's clients are honoured."""
-    (tmp_path / "plugins" / "resource-gcp-v10.2.0").mkdir(parents=True)
+    folder = tmp_path / "plugins" / "resource-gcp-v10.2.0"
+    folder.mkdir(parents=True)
+    (folder / "pulumi-resource-gcp").touch()
     (tmp_path / "key.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +20,8 @@ from infra.local.engine.atomic import made_beside, put
 STAND_IN = Path(__file__).parents[1] / "gcp" / "plugin"
 PROGRAM = "pulumi-resource-gcp"
 """What the official plugin's folder holds."""
+SETTINGS = "PulumiPlugin.yaml"
+"""What the stand-in's folder holds."""
 REACH_SECONDS = 3.0
 INSTALL_SECONDS = 300.0
 
@@ -44,7 +49,7 @@ def installed(home: Path) -> Plugin | None:
     folder = home / "plugins" / folder_name()
     if (folder / PROGRAM).is_file() and not folder.with_name(f"{folder.name}.partial").exists():
         return Plugin("official", f"{folder}")
-    return Plugin("stand-in", f"{folder}") if (folder / "PulumiPlugin.yaml").is_file() else None
+    return Plugin("stand-in", f"{folder}") if (folder / SETTINGS).is_file() else None
 
 
 def gcp_plugin(home: Path, engine: find.Engine, *, site: str = fetch.SITE, stand_in: Path = STAND_IN) -> Plugin:
@@ -59,16 +64,15 @@ def gcp_plugin(home: Path, engine: find.Engine, *, site: str = fetch.SITE, stand
     final = home / "plugins" / folder_name()
     theirs = installed(user_home())
     if theirs is not None and theirs.kind == "official":
-        _replace(user_home() / "plugins" / folder_name(), final)
+        _link(user_home() / "plugins" / folder_name(), final)
         return Plugin("official", f"found in {user_home()}")
     if here is not None:
-        if _content(final) != _content(stand_in):
-            _replace(stand_in, final)
+        _place(stand_in, final)
         return Plugin("stand-in", f"it is here already; for the official one, remove {final}")
     try:
         _install(home, engine, site)
     except fetch.NotFetchedError as error:
-        _replace(stand_in, final)
+        _place(stand_in, final)
         return Plugin("stand-in", f"the official one cannot be fetched: {error}")
     return Plugin("official", f"fetched from {site}")
 
@@ -95,30 +99,45 @@ def _install(home: Path, engine: find.Engine, site: str) -> None:
         raise fetch.NotFetchedError(f"pulumi plugin install: {said[0]}")
 
 
-def _replace(source: Path, final: Path) -> None:
-    """Puts a copy into place: beside it first, so that it is there whole or not at all. Large files are linked where the disk allows."""
+def _place(stand_in: Path, final: Path) -> None:
+    """The stand-in, started by the Python that runs this: the official host for Python programs would take any, ours takes it anyhow."""
+    wanted = _content(stand_in)
+    if sys.prefix != sys.base_prefix:
+        settings = {"runtime": {"name": "python", "options": {"toolchain": "pip", "virtualenv": sys.prefix}}}
+        wanted[SETTINGS] = json.dumps(settings, indent=2).encode()  # JSON is YAML
+    if final.is_dir() and _content(final) == wanted:
+        return
+    with _replaced(final) as new:
+        new.mkdir()
+        for name, data in wanted.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(data)
+
+
+def _link(source: Path, final: Path) -> None:
+    """The official plugin of another home: it has some 200 MB, and linked it costs nothing, where the disk allows."""
+
+    def link(one: str, other: str) -> None:
+        try:
+            os.link(one, other)
+        except OSError:
+            shutil.copy2(one, other)
+
+    with _replaced(final) as new:
+        shutil.copytree(source, new, copy_function=link)
+
+
+@contextmanager
+def _replaced(final: Path) -> Iterator[Path]:
+    """A folder that takes the place of *final* when it is made: whole or not at all."""
     with made_beside(final, "placing") as folder:
-        new, old = folder / "new", folder / "old"
-        shutil.copytree(source, new, copy_function=_link, ignore=shutil.ignore_patterns("__pycache__"))
+        new = folder / "new"
+        yield new
         if final.exists():
-            final.rename(old)
+            final.rename(folder / "old")
         put(new, final)
 
 
-def _link(source: str, target: str) -> None:
-    """The official plugin has some 200 MB: linked, it costs nothing. What is in this project is copied: it may be edited."""
-    if Path(source).name == PROGRAM:
-        try:
-            os.link(source, target)
-        except OSError:
-            shutil.copy2(source, target)
-    else:
-        shutil.copy2(source, target)
-
-
 def _content(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}

@@ -10,6 +10,9 @@ from infra.local.gcp import schema
 from infra.local.gcp.resource_type import BY_TYPE, Field, Names, ResourceType
 from infra.local.gcp.values import DEFAULTS, Unknown, is_empty
 
+PLACES = ("project", "region", "zone", "location")
+"""What the provider's configuration stands in for. Google writes some of them in capitals."""
+
 ZEROS: dict[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0, "array": [], "map": None, "object": None}
 
 
@@ -36,7 +39,7 @@ def _objects(
         if not is_empty(value) or (field.always and name in values and value is not None and field.zero is BY_TYPE):
             sent = _encoded(row, declared, value, names, path, field)
             hollow = schema.kind(declared) in ("object", "array") and is_empty(sent)
-            if not top and not field.always and (sent is None or hollow):
+            if not field.always and (sent is None or (hollow and not top)):
                 continue
         elif field.always:
             sent = ZEROS[schema.kind(declared)] if field.zero is BY_TYPE else field.zero
@@ -159,7 +162,16 @@ def _refreshed(value: Any, found: Any, sets: Collection[str], dotted: str) -> An
         if dotted in sets:
             found = _in_order(value, found, sets, dotted)
         return [_refreshed(part, other, sets, dotted) for part, other in zip(value, found, strict=True)]
+    if found is None and _hollow(value):
+        return value
+    if dotted.rpartition(".")[2] in PLACES and isinstance(value, str) and isinstance(found, str) and value.lower() == found.lower():
+        return value
     return value if same(value, found) else found
+
+
+def _hollow(value: Any) -> bool:
+    """Whether an object holds nothing that Google would be sent: it answers as if there were none."""
+    return isinstance(value, dict) and all(key == DEFAULTS or is_empty(part) or _hollow(part) for key, part in value.items())
 
 
 def _in_order(value: list[Any], found: list[Any], sets: Collection[str], dotted: str) -> list[Any]:
@@ -175,13 +187,13 @@ def _in_order(value: list[Any], found: list[Any], sets: Collection[str], dotted:
 
 
 def same(value: Any, found: Any) -> bool:
-    """Whether Google says the same, in other words: a full link, another case, a number as a string, nothing for an empty value."""
+    """Whether Google says the same, in other words: a full link, a number as a string, nothing for an empty value."""
     if value == found or (is_empty(value) and is_empty(found)):
         return True
     if isinstance(value, str) and isinstance(found, str):
         if value.startswith("{") and found.startswith("{"):
             return _holds(json.loads(found), json.loads(value))
-        short, long = sorted((value.lower(), found.lower()), key=len)
+        short, long = sorted((value, found), key=len)
         return short == long or (bool(short) and long.endswith(f"/{short}"))
     return not isinstance(value, dict | list | bool) and str(value) == str(found)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from infra.errors import nearest
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType
-from infra.local.gcp.values import DEFAULTS, Path, Unknown, written
+from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty, written
 
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
@@ -22,8 +23,9 @@ class Failure(NamedTuple):
 class Check:
     """The check of one resource's inputs."""
 
-    def __init__(self, row: ResourceType) -> None:
+    def __init__(self, row: ResourceType, secrets: Iterable[Path] = ()) -> None:
         self.row = row
+        self._secrets = list(secrets)
         self.schema = schema.of(row.token)
         self.failures: list[Failure] = []
 
@@ -45,6 +47,8 @@ class Check:
                 self._fail((*path, key), f"there is no such property; nearest: {', '.join(like)}")
                 continue
             checked[key] = self._value(part, known[key], (*path, key), f"{dotted}.{key}" if dotted else key)
+            if not path and key in self.row.unsupported and not is_empty(part):
+                self._fail((key,), "the stand-in provider does not do this; the official one does")
         for key in required:
             if key not in checked and value.get(key) is None:
                 self._fail((*path, key), "is missing: it has no default here, and names are not made up" if key == "name" else "is missing")
@@ -63,15 +67,15 @@ class Check:
             return value
         if kind == "object":
             if not isinstance(value, dict):
-                return self._fail(path, f"is not an object; got {value!r}")
+                return self._fail(path, f"is not an object; got {self._shown(value, path)}")
             return self._object(value, schema.properties(declared), schema.required(declared), path, dotted)
         if kind == "array":
             if not isinstance(value, list):
-                return self._fail(path, f"is not a list; got {value!r}")
+                return self._fail(path, f"is not a list; got {self._shown(value, path)}")
             return [self._value(part, declared.get("items", {}), (*path, index), dotted) for index, part in enumerate(value)]
         if kind == "map":
             if not isinstance(value, dict):
-                return self._fail(path, f"is not an object; got {value!r}")
+                return self._fail(path, f"is not an object; got {self._shown(value, path)}")
             of = declared.get("additionalProperties", {})
             return {key: self._value(part, of, (*path, key), dotted) for key, part in value.items() if part is not None}
         return self._plain(value, kind, path)
@@ -92,7 +96,12 @@ class Check:
                     return int(value) if not isinstance(value, float) else int(number)
                 if kind == "number" and number == number:
                     return number
-        return self._fail(path, f"is not {WORDS[kind]}; got {value!r}")
+        return self._fail(path, f"is not {WORDS[kind]}; got {self._shown(value, path)}")
+
+    def _shown(self, value: Any, path: Path) -> str:
+        """A value as it may be printed: secrets are not."""
+        hidden = any(path[: len(secret)] == secret or secret[: len(path)] == path for secret in self._secrets)
+        return "a secret" if hidden else repr(value)
 
     def _fail(self, path: Path, reason: str) -> None:
         self.failures.append(Failure(path, f"{written(path)}: {reason}"))

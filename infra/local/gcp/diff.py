@@ -15,8 +15,6 @@ from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
 FAMILY = re.compile(r"images/family/([^/]+)$")
-PLACES = ("project", "region", "zone", "location")
-"""What the provider's configuration stands in for."""
 
 
 class Change(NamedTuple):
@@ -54,7 +52,7 @@ class Diff:
     def __init__(self, row: ResourceType) -> None:
         self.row = row
         self.names = placeholders(row.id_template)
-        self.computed = {*row.computed, *PLACES}
+        self.computed = {*row.computed, *bodies.PLACES}
 
     def objects(
         self, known: schema.Properties, old: dict[str, Any], new: dict[str, Any], state: dict[str, Any], path: Path, dotted: str
@@ -83,7 +81,7 @@ class Diff:
                     yield from self.values(part, old.get(key), new.get(key), found.get(key), (*path, key), dotted)
         elif isinstance(old, list) and isinstance(new, list):
             yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)
-        elif not _equal(old, new):
+        elif not _equal(old, new, dotted):
             yield Change(path, "UPDATE", replaces)
 
     def lists(
@@ -97,9 +95,11 @@ class Diff:
             yield from self.values(part, before, after, found, (*path, index), dotted)
 
 
-def _equal(old: Any, new: Any) -> bool:
-    """Whether two written values are the same; a link may be written in full or short, an image by its family."""
+def _equal(old: Any, new: Any, dotted: str) -> bool:
+    """Whether two written values are the same; a link may be in full or short, an image said by its family, a place in capitals."""
     if isinstance(old, str) and isinstance(new, str):
+        if dotted in bodies.PLACES:
+            old, new = old.lower(), new.lower()
         if family := FAMILY.search(new):
             return old.rpartition("/")[2].startswith(family[1]) and ("/family/" not in old or old.endswith(family[0]))
         short, long = sorted((old, new), key=len)

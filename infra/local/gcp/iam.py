@@ -133,7 +133,7 @@ class IamMember(Lifecycle):
             return {self.policy.parent: parts[0], "role": parts[1], "member": parts[2]}
         if match := re.fullmatch(r"(.+?)/((?:(?:projects|organizations)/[^/]+/)?roles/[^/]+)/(\w+:.+|allUsers|allAuthenticatedUsers)", id):
             return {self.policy.parent: match[1], "role": match[2], "member": match[3]}
-        raise ProviderError(f"{id!r} is not the id of a {self._noun}\n  allowed: {self.policy.full} ROLE MEMBER, with spaces between")
+        raise ProviderError(f"{id!r} is not the id of a {self.row.noun}\n  allowed: {self.policy.full} ROLE MEMBER, with spaces between")
 
 
 def _grant(inputs: dict[str, Any]) -> Grant:

@@ -44,14 +44,11 @@ class Lifecycle:
         inputs = self._plain(inputs)
         names = self.names(inputs)
         path, sent = self.fill(self.row.created_in, names), self.create_body(self._sent(inputs), names)
-        try:
-            answer = self.call(self.row.create_method, path, self.row.create_query, sent, names)
-        except GoogleError as error:
-            raise ProviderError(f"Error creating {self._noun}: {error}") from None
+        answer = self.call(self.row.create_method, path, self.row.create_query, sent, names)
         try:
             answer = self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
-            message = f"Error waiting for {self._noun} to create: {error}"
+            message = f"Error waiting for {self.row.noun} to create: {error}"
             if not self.row.named_by_google and (made := self._there(names, inputs)):
                 raise FailedAfterMadeError(message, made) from None
             raise ProviderError(message) from None
@@ -65,7 +62,7 @@ class Lifecycle:
         except ProviderError as error:
             raise self._begun(error, names, inputs) from None
         if made is None:
-            raise ProviderError(f"{self._noun} {self.fill(self.row.url, names)} is not there right after it was made")
+            raise ProviderError(f"{self.row.noun} {self.fill(self.row.url, names)} is not there right after it was made")
         return made
 
     def read(self, id: str, state: dict[str, Any]) -> Made | None:
@@ -95,7 +92,7 @@ class Lifecycle:
             answer = self.call("DELETE", self.fill(self.row.url, names), self.row.delete_query, None, names)
             self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
-            raise ProviderError(f"Error waiting for {self._noun} to delete: {error}") from None
+            raise ProviderError(f"Error waiting for {self.row.noun} to delete: {error}") from None
         except GoogleError as error:
             if error.code != 404:
                 raise
@@ -133,10 +130,6 @@ class Lifecycle:
 
     # What they share
 
-    @property
-    def _noun(self) -> str:
-        return self.row.token.rpartition(":")[2]
-
     def _begun(self, error: ProviderError, names: dict[str, Any], inputs: dict[str, Any]) -> ProviderError:
         """What is told of a create that was taken, and whose end is not known: the state keeps it, so that nothing is lost."""
         if self.row.named_by_google and "name" not in names:
@@ -154,7 +147,7 @@ class Lifecycle:
     def _now(self, id: str, names: dict[str, Any], written: dict[str, Any]) -> Made:
         made = self._there(names, written)
         if made is None:
-            raise ProviderError(f"{self._noun} {id} is gone: `pulumi refresh` takes note of it")
+            raise ProviderError(f"{self.row.noun} {id} is gone: `pulumi refresh` takes note of it")
         return made
 
     def _labels(self, inputs: Mapping[str, Any]) -> dict[str, str]:
@@ -204,7 +197,7 @@ class Lifecycle:
             names = [name for name in wanted if name not in left_out]
             if names and len(names) == len(parts):
                 return known | dict(zip(names, parts, strict=True))
-        raise ProviderError(f"{id!r} is not the id of a {self._noun}\n  allowed: {template}, or its names alone: {'/'.join(wanted)}")
+        raise ProviderError(f"{id!r} is not the id of a {self.row.noun}\n  allowed: {template}, or its names alone: {'/'.join(wanted)}")
 
     def _calls(self, changed: list[str]) -> list[tuple[Update, list[str]]]:
         """The calls of an update, with the changed properties of each."""
@@ -236,7 +229,7 @@ class Lifecycle:
         try:
             self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
-            raise ProviderError(f"Error waiting for {self._noun} to update: {error}") from None
+            raise ProviderError(f"Error waiting for {self.row.noun} to update: {error}") from None
 
     def _properties(self, update: Update, mine: list[str]) -> list[str]:
         if update.changed_only:

@@ -16,7 +16,7 @@ from infra.local.gcp import config, diff, invokes, schema, types
 from infra.local.gcp.check import Check
 from infra.local.gcp.lifecycle import FailedAfterMadeError, Lifecycle, Made
 from infra.local.gcp.resource_type import ResourceType
-from infra.local.gcp.rest import CALL_SECONDS, Client
+from infra.local.gcp.rest import CALL_SECONDS, Client, GoogleError
 from infra.local.gcp.values import UNKNOWN, Decoded, Unknown, encode, is_empty, without_defaults, written
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
 
@@ -68,7 +68,8 @@ class Gcp(Provider):
     @sentences
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         news = Decoded(request.news)
-        check = Check(self._row(request.urn))
+        row = self._row(request.urn)
+        check = Check(row, {*news.secrets, *schema.secrets(schema.of(row.token).inputs, news.values)})
         inputs = check.inputs(news.values)
         failures = [provider_pb2.CheckFailure(property="", reason=failure.reason) for failure in check.failures]
         return provider_pb2.CheckResponse(inputs=encode(inputs, news.secrets), failures=failures)
@@ -99,13 +100,18 @@ class Gcp(Provider):
         except FailedAfterMadeError as error:
             properties = self._state(row, error.made.outputs, given)
             raise MadeButNotReadyError(str(error), error.made.id, properties, request.properties) from None
+        except GoogleError as error:
+            raise ProviderError(f"Error creating {row.noun}: {error}") from None
         return provider_pb2.CreateResponse(id=made.id, properties=self._state(row, made.outputs, given))
 
     @sentences
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         row = self._row(request.urn)
         state, inputs = Decoded(request.properties), Decoded(request.inputs)
-        made = self._lifecycle(row).read(request.id, without_defaults(state.values))
+        try:
+            made = self._lifecycle(row).read(request.id, without_defaults(state.values))
+        except GoogleError as error:
+            raise ProviderError(f"Error reading {row.noun} {request.id}: {error}") from None
         if made is None:
             return provider_pb2.ReadResponse()
         if inputs.values and "id" in state.values:
@@ -126,7 +132,10 @@ class Gcp(Provider):
         if request.preview:
             foreseen = state.values | self._labelled(row, without_defaults(new.values))
             return provider_pb2.UpdateResponse(properties=self._state(row, foreseen, new))
-        made = self._lifecycle(row).update(request.id, state.values, old.values, new.values)
+        try:
+            made = self._lifecycle(row).update(request.id, state.values, old.values, new.values)
+        except GoogleError as error:
+            raise ProviderError(f"Error updating {row.noun} {request.id}: {error}") from None
         return provider_pb2.UpdateResponse(properties=self._state(row, made.outputs, new))
 
     @sentences
@@ -135,8 +144,13 @@ class Gcp(Provider):
         policy = state.get("deletionPolicy")
         if policy == "PREVENT":
             raise ProviderError(f"{request.id}: deletionPolicy is PREVENT\n  fix: set deletionPolicy: DELETE, `pulumi up`, then destroy")
-        if policy != "ABANDON":
-            self._lifecycle(self._row(request.urn)).delete(request.id, state)
+        if policy == "ABANDON":
+            return empty_pb2.Empty()
+        row = self._row(request.urn)
+        try:
+            self._lifecycle(row).delete(request.id, state)
+        except GoogleError as error:
+            raise ProviderError(f"Error deleting {row.noun} {request.id}: {error}") from None
         return empty_pb2.Empty()
 
     @sentences

@@ -111,6 +111,8 @@ class ResourceType:
     """Inputs that stand in the URL, and not in the body."""
     virtual: Mapping[str, Any] = field(default_factory=dict)
     """Inputs that are the provider's own, with what their output is while they are not set."""
+    unsupported: tuple[str, ...] = ()
+    """Inputs that the official provider acts upon and this one does not: they are refused."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """What Check fills in, by dotted path."""
     constants: Mapping[str, Any] = field(default_factory=dict)
@@ -125,6 +127,11 @@ class ResourceType:
     """Of IAM members only."""
     lifecycle: type[Lifecycle] | None = None
     """What a row cannot say. (default: the plain one)"""
+
+    @property
+    def noun(self) -> str:
+        """What it is called in errors, such as `Network`."""
+        return self.token.rpartition(":")[2]
 
     @property
     def by_path(self) -> dict[str, Field]:

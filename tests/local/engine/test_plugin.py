@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from infra.local.engine import find, plugin
 from infra.local.engine.plugin import Plugin, gcp_plugin, installed
@@ -79,6 +81,16 @@ def test_without_a_network_the_stand_in_is_placed(machine: Machine, monkeypatch:
     assert not machine.calls.exists()
 
 
+@pytest.mark.parametrize(("base", "named"), [("/elsewhere", True), (sys.prefix, False)])
+def test_the_stand_in_is_started_by_this_python(base: str, named: bool, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this is a virtual environment, the settings name it; the official host for Python programs would look for another."""
+    monkeypatch.setenv("ACCELFORM_OFFLINE", "1")
+    monkeypatch.setattr(sys, "base_prefix", base)
+    machine.place()
+    runtime = YAML(typ="safe", pure=True).load((machine.folder / "PulumiPlugin.yaml").read_text(encoding="utf-8"))["runtime"]
+    assert runtime == ({"name": "python", "options": {"toolchain": "pip", "virtualenv": sys.prefix}} if named else "python")
+
+
 def test_offline_is_obeyed(machine: Machine, network: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """With ACCELFORM_OFFLINE the stand-in is placed without a question."""
     monkeypatch.setenv("ACCELFORM_OFFLINE", "1")
@@ -128,7 +140,6 @@ def test_a_stand_in_stays_as_this_version_has_it(machine: Machine, network: None
 
 def test_the_user_s_official_one_is_linked(machine: Machine) -> None:
     """It is used before any stand-in, costs no disk, and stays when ours is removed."""
-    machine.stand_in.rename(machine.folder.parent.parent / "away")
     theirs = official(machine.user)
     assert machine.place() == Plugin("official", f"found in {machine.user}")
     assert (machine.folder / "pulumi-resource-gcp").stat().st_ino == (theirs / "pulumi-resource-gcp").stat().st_ino

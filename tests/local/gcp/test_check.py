@@ -86,6 +86,26 @@ def test_keeps_secrets_and_drops_nulls(driver: echo.Driver) -> None:
     assert checked.values == {"name": "n", "runtimeVersion": "r", "metadata": {"key": "s3"}}
 
 
+def test_fails_without_telling_secrets(driver: echo.Driver) -> None:
+    """What is secret is not printed, whether the program or the schema says so."""
+    found = driver.check(NODE, {"name": "n", "runtimeVersion": "r", "tags": "s3"}, {("tags",)})
+    assert [failure.reason for failure in found.failures] == ["tags: is not a list; got a secret"]
+    found = driver.check(NODE, {"name": "n", "runtimeVersion": "r", "tags": {"a": {"b": "s3"}}}, {("tags", "a", "b")})
+    assert [failure.reason for failure in found.failures] == ["tags: is not a list; got a secret"]
+    channel = "gcp:monitoring/notificationChannel:NotificationChannel"
+    assert reasons(driver, channel, {"type": "slack", "sensitiveLabels": {"authToken": ["s3"]}}) == [
+        "sensitiveLabels.authToken: is not a string; got a secret"
+    ]
+
+
+def test_fails_on_what_only_the_official_provider_does(driver: echo.Driver) -> None:
+    """Nothing is taken and then left undone."""
+    assert reasons(driver, NETWORK, {"name": "n", "deleteDefaultRoutesOnCreate": False}) == []
+    assert reasons(driver, NETWORK, {"name": "n", "deleteDefaultRoutesOnCreate": True}) == [
+        "deleteDefaultRoutesOnCreate: the stand-in provider does not do this; the official one does"
+    ]
+
+
 def test_fails_on_an_unknown_type(driver: echo.Driver) -> None:
     """A type that the table lacks is refused with what to do."""
     with pytest.raises(

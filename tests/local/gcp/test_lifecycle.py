@@ -172,6 +172,19 @@ def test_a_refresh_finds_what_somebody_changed() -> None:
     assert Decoded(found.properties).values["effectiveLabels"] == {"a": "c", "other": "x"}
 
 
+def test_a_refresh_takes_other_words_for_the_same() -> None:
+    """Capitals of a place, a full link, and nothing for what holds nothing are no drift; capitals elsewhere are."""
+    cloud = echo.Echo()
+    driver = echo.Driver(cloud)
+    inputs = driver.checked(BUCKET, {"name": "b", "location": "us-east5", "versioning": {"enabled": False}, "storageClass": "STANDARD"})
+    state = Decoded(driver.create(BUCKET, inputs).properties).values
+    cloud.kept["storage/v1/b/b"]["location"] = "US-EAST5"
+    del cloud.kept["storage/v1/b/b"]["versioning"]
+    assert Decoded(driver.read(BUCKET, "b", state, inputs).inputs).values == inputs
+    cloud.kept["storage/v1/b/b"]["storageClass"] = "standard"
+    assert Decoded(driver.read(BUCKET, "b", state, inputs).inputs).values == inputs | {"storageClass": "standard"}
+
+
 def test_secrets_stay_secret() -> None:
     """What was secret in the inputs is so in the outputs, and so is what the schema calls secret."""
     driver = echo.Driver(echo.Echo())
@@ -182,6 +195,24 @@ def test_secrets_stay_secret() -> None:
         "gcp:monitoring/notificationChannel:NotificationChannel", {"type": "slack", "sensitiveLabels": {"authToken": "s3"}}, preview=True
     )
     assert Decoded(channel.properties).secrets == {("sensitiveLabels", "authToken")}
+
+
+def test_sensitive_labels_of_a_channel_reach_google_only() -> None:
+    """They are sent among the labels, are secret in the state, and a change of one is sent."""
+    cloud = echo.Echo()
+    cloud.named = f"projects/{echo.PROJECT}/notificationChannels/1"
+    driver = echo.Driver(cloud)
+    token = "gcp:monitoring/notificationChannel:NotificationChannel"
+    old = driver.checked(token, {"type": "slack", "labels": {"channel_name": "#ml"}, "sensitiveLabels": {"authToken": "s3"}})
+    made = driver.create(token, old)
+    assert cloud.calls[0].body["labels"] == {"channel_name": "#ml", "auth_token": "s3"}
+    assert "sensitiveLabels" not in cloud.calls[0].body
+    state = Decoded(made.properties)
+    assert state.values["labels"] == {"channel_name": "#ml"}
+    assert state.secrets == {("sensitiveLabels", "authToken")}
+    cloud.taken()
+    driver.update(token, made.id, state.values, old, old | {"sensitiveLabels": {"authToken": "s4"}})
+    assert cloud.calls[0].body["labels"] == {"channel_name": "#ml", "auth_token": "s4"}
 
 
 def made(cloud: echo.Echo, driver: echo.Driver, **more: Any) -> tuple[str, dict[str, Any], dict[str, Any]]:

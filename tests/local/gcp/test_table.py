@@ -22,7 +22,7 @@ ROWS = [pytest.param(row, id=row.token) for row in types.TABLE.values()]
 
 def paths(row: ResourceType) -> Iterator[str]:
     yield from (field.path for field in row.fields)
-    yield from (*row.defaults, *row.sets, *row.computed, *row.virtual, *row.url_only, *row.mask_names)
+    yield from (*row.defaults, *row.sets, *row.computed, *row.unsupported, *row.virtual, *row.url_only, *row.mask_names)
     yield from (name for update in row.updates for name in (*update.only, *update.kept))
 
 

@@ -120,8 +120,10 @@ def test_a_second_deploy_shares_the_traffic(ask: Ask, endpoint: Any, upload: Cal
     deploy("1", {"0": 100})
     deploy("2", {"0": 10, "1": 90})
     assert ask("GET", HOST, ENDPOINT).body["trafficSplit"] == {"1": 90, "2": 10}
-    deploy("3", {})
-    assert ask("GET", HOST, ENDPOINT).body["trafficSplit"] == {"1": 90, "2": 10}
+    deploy("3", {"0": 0, "1": 90, "2": 10})
+    assert ask("GET", HOST, ENDPOINT).body["trafficSplit"] == {"1": 90, "2": 10, "3": 0}
+    deploy("4", {})
+    assert ask("GET", HOST, ENDPOINT).body["trafficSplit"] == {"1": 90, "2": 10, "3": 0}
 
 
 def test_until_a_deploy_ends_nothing_serves(cloud: Cloud, ask: Ask, endpoint: Any, upload: Callable[..., Any]) -> None:

@@ -55,6 +55,11 @@ def test_a_change_is_answered_at_once(cloud: Cloud, ask: Ask, made: Any) -> None
     assert (changed["description"], "labels" in changed, changed["updateTime"] > changed["createTime"]) == ("new", False, True)
 
 
+def test_a_label_may_be_empty_and_labels_may_go(ask: Ask, made: Any) -> None:
+    assert ask("PATCH", HOST, IMAGES, {"labels": {"a": ""}}, updateMask="labels").body["labels"] == {"a": ""}
+    assert "labels" not in ask("PATCH", HOST, IMAGES, {"labels": {}}, updateMask="labels").body
+
+
 @pytest.mark.parametrize(("field", "value"), [("format", "NPM"), ("mode", "REMOTE_REPOSITORY"), ("kmsKeyName", "key")])
 def test_fails_to_change_what_is_fixed(ask: Ask, made: Any, field: str, value: str) -> None:
     answer = ask("PATCH", HOST, IMAGES, {field: value}, updateMask=field)

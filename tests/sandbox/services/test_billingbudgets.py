@@ -29,7 +29,8 @@ CAP: dict[str, Any] = {
 def test_budget_has_an_id_of_the_server_and_googles_defaults(ask: Any) -> None:
     made = ask("POST", HOST, BUDGETS, BUDGET | {"name": f"{ACCOUNT}/budgets/mine"}).body
 
-    assert made["name"].startswith(f"{ACCOUNT}/budgets/") and not made["name"].endswith("/mine")
+    assert made["name"].startswith(f"{ACCOUNT}/budgets/")
+    assert not made["name"].endswith("/mine")
     assert made["budgetFilter"] == {"calendarPeriod": "MONTH", "creditTypesTreatment": "INCLUDE_ALL_CREDITS"}
     assert [rule["spendBasis"] for rule in made["thresholdRules"]] == ["CURRENT_SPEND", "FORECASTED_SPEND"]
     assert ask("GET", HOST, f"v1/{made['name']}").body == made
@@ -73,7 +74,10 @@ def test_currency_is_the_accounts(ask: Any, cloud: Cloud) -> None:
     [
         ({"amount": {}}, "amount"),
         ({"displayName": "x" * 61}, "display_name"),
-        ({"amount": {"lastPeriodAmount": {}}, "budgetFilter": {"customPeriod": {"startDate": {"year": 2026, "month": 1, "day": 1}}}}, "amount"),
+        (
+            {"amount": {"lastPeriodAmount": {}}, "budgetFilter": {"customPeriod": {"startDate": {"year": 2026, "month": 1, "day": 1}}}},
+            "amount",
+        ),
         ({"budgetFilter": {"customPeriod": {"startDate": {"year": 2016, "month": 1, "day": 1}}}}, "budget_filter.custom_period"),
         ({"budgetFilter": {"labels": {"a": ["1"], "b": ["2"]}}}, "budget_filter.labels"),
         ({"budgetFilter": {"creditTypes": ["DISCOUNT"]}}, "budget_filter.credit_types"),

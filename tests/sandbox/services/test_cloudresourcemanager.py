@@ -66,7 +66,7 @@ def test_project_is_changed_by_put_in_v1_and_by_mask_in_v3(ask: Any, done: Any) 
     whole = ask("PUT", HOST, "v1/projects/shop-test", NEW | {"name": "Shop two", "labels": {}}).body
     part = done(HOST, "v3", ask("PATCH", HOST, "v3/projects/shop-test", {"labels": {"a": "b"}, "displayName": "no"}, updateMask="labels"))
 
-    assert (whole["name"], whole.get("labels")) == ("Shop two", {})
+    assert (whole["name"], whole.get("labels")) == ("Shop two", None)
     assert (part.body["response"]["displayName"], part.body["response"]["labels"]) == ("Shop two", {"a": "b"})
     assert part.body["response"]["parent"] == "folders/77"
     assert ask("PATCH", HOST, "v3/projects/shop-test", {}, updateMask="project_id").status == 400

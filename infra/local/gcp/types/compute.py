@@ -24,6 +24,7 @@ NETWORK = ResourceType(
     f"{GLOBAL}/networks/{{name}}",
     defaults={"autoCreateSubnetworks": True, "networkFirewallPolicyEnforcementOrder": "AFTER_CLASSIC_FIREWALL"},
     virtual={"deleteDefaultRoutesOnCreate": False},
+    unsupported=("deleteDefaultRoutesOnCreate",),
     fields=(
         Field("autoCreateSubnetworks", always=True),
         Field("routingMode", "routingConfig.routingMode"),
@@ -75,6 +76,7 @@ FIREWALL = ResourceType(
     f"{GLOBAL}/firewalls/{{name}}",
     defaults={"priority": 1000},
     virtual={"enableLogging": None},
+    unsupported=("enableLogging",),
     sets=(
         "allows",
         "denies",
@@ -167,6 +169,7 @@ DISK = ResourceType(
         "eraseWindowsVssSignature": False,
         "interface": None,
     },
+    unsupported=("createSnapshotBeforeDestroy", "createSnapshotBeforeDestroyPrefix", "interface"),
     computed=(
         "accessMode",
         "physicalBlockSizeBytes",

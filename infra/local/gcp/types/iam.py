@@ -54,6 +54,7 @@ ACCOUNT = ResourceType(
     "iam",
     "projects/{project}/serviceAccounts/{email}",
     virtual={"createIgnoreAlreadyExists": None},
+    unsupported=("createIgnoreAlreadyExists",),
     lifecycle=Account,
 )
 

@@ -121,6 +121,7 @@ HTTPS_PROXY = ResourceType(
     f"{GLOBAL}/targetHttpsProxies/{{name}}",
     defaults={"quicOverride": "NONE"},
     virtual={"certificateManagerCertificates": None},
+    unsupported=("certificateManagerCertificates",),
     computed=("tlsEarlyData",),
     fields=(Field("proxyId", "id"), Field("serverTlsPolicy", always=True, zero=None)),
     updates=(
@@ -145,6 +146,7 @@ FORWARDING_RULE = ResourceType(
     "compute",
     f"{GLOBAL}/forwardingRules/{{name}}",
     virtual={"noAutomateDnsZone": None},
+    unsupported=("noAutomateDnsZone",),
     fields=(
         Field("forwardingRuleId", "id"),
         Field("ipAddress", "IPAddress"),

@@ -8,6 +8,21 @@ from typing import Any
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import Codec, Field, ResourceType, Update
 
+SENSITIVE = {"authToken": "auth_token", "password": "password", "serviceKey": "service_key"}
+
+
+class Channel(Lifecycle):
+    """Google has the sensitive labels among the others, and answers with stars."""
+
+    def _sent(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        sensitive = inputs.get("sensitiveLabels") or {}
+        return inputs | {"labels": (inputs.get("labels") or {}) | {SENSITIVE[key]: value for key, value in sensitive.items() if value}}
+
+    def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+        labels = {key: value for key, value in answer.get("labels", {}).items() if key not in SENSITIVE.values()}
+        return super().outputs(answer | {"labels": labels}, names, written)
+
+
 CHANNEL = ResourceType(
     "gcp:monitoring/notificationChannel:NotificationChannel",
     "monitoring",
@@ -16,9 +31,10 @@ CHANNEL = ResourceType(
     named_by_google=True,
     delete_query={"force": "{forceDelete}"},
     defaults={"enabled": True},
-    virtual={"forceDelete": False, "sensitiveLabels": None},
-    fields=(Field("enabled", always=True), Field("name")),
+    virtual={"forceDelete": False},
+    fields=(Field("enabled", always=True), Field("name"), Field("sensitiveLabels", codec=Codec(lambda *_: None), unread=True)),
     updates=(Update(),),
+    lifecycle=Channel,
 )
 
 ALERT_POLICY = ResourceType(

@@ -22,7 +22,16 @@ V2_VM = ResourceType(
         Field("schedulingConfig.spot", always=True),
         Field("serviceAccount.scopes", "scope"),
     ),
-    computed=("acceleratorConfig", "acceleratorType", "cidrBlock", "networkConfig", "schedulingConfig", "serviceAccount"),
+    computed=(
+        "acceleratorConfig",
+        "acceleratorType",
+        "cidrBlock",
+        "networkConfig",
+        "networkConfig.network",
+        "networkConfig.subnetwork",
+        "schedulingConfig",
+        "serviceAccount",
+    ),
     sets=("serviceAccount.scopes", "tags"),
     updates=(Update(mask=True),),
 )

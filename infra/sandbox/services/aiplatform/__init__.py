@@ -56,9 +56,11 @@ def _fill_dataset(call: Call, body: Body) -> None:
     parts.fill(call, body)
     schema = body["metadataSchemaUri"].removeprefix(f"{SCHEMAS}metadata/")
     count = call.cloud.store.next("ids")
-    about = dict(body.get("metadata") or {})
+    about = body.get("metadata") or {}
+    if not isinstance(about, dict):
+        raise parts.found_errors([("dataset.metadata", "Must be an object.")])
     if schema.partition("_")[0] in ITEMS:
-        about.setdefault("dataItemSchemaUri", f"{SCHEMAS}dataitem/{schema}")
+        about = {"dataItemSchemaUri": f"{SCHEMAS}dataitem/{schema}"} | about
     body["metadata"] = about | {"gcsBucket": f"cloud-ai-platform-{call.cloud.uuid(count)}"}
     where = parts.numbered(call, "/".join(call.target.split("/")[:4]))
     body["metadataArtifact"] = f"{where}/metadataStores/default/artifacts/{call.cloud.uuid(call.cloud.store.next('ids'))}"

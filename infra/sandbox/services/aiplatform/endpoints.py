@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from infra.sandbox import operations, verbs
+from infra.sandbox import etags, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused, invalid
@@ -49,8 +49,6 @@ def _check(call: Call, body: Body, before: Body | None) -> None:
         return
     if body.get("trafficSplit") != before.get("trafficSplit"):
         _check_split(body.get("trafficSplit") or {}, _ids(before))
-    if not body.get("trafficSplit"):
-        body.pop("trafficSplit", None)
 
 
 def _check_split(split: Body, ids: set[str]) -> None:
@@ -86,7 +84,7 @@ def deploy(call: Call) -> Any:
     chosen = asked.get("id") or number(f"{call.owner}{call.cloud.store.next('ids')}")[:19]
     if chosen in _ids(endpoint):
         raise Refused(409, f"DeployedModel id {chosen} already exists on the Endpoint.")
-    split = {chosen if key == "0" else key: value for key, value in call.body.get("trafficSplit", {}).items() if value}
+    split = {chosen if key == "0" else key: value for key, value in call.body.get("trafficSplit", {}).items()}
     _check_split(split, _ids(endpoint) | {chosen})
     now = rfc3339(call.now)
     deployed = asked | {
@@ -136,7 +134,8 @@ def undeploy(call: Call) -> Any:
     if wanted not in _ids(endpoint):
         raise Refused(404, f"DeployedModel with ID {wanted} is not found on the Endpoint.")
     left = [item for item in endpoint["deployedModels"] if item["id"] != wanted]
-    split = {key: value for key, value in (call.body.get("trafficSplit") or endpoint.get("trafficSplit", {})).items() if value}
+    asked = call.body.get("trafficSplit") or endpoint.get("trafficSplit", {})
+    split = {key: value for key, value in asked.items() if value or key != wanted}
     if not left:
         split = {}
     elif split.get(wanted):
@@ -174,7 +173,7 @@ def _endpoint(call: Call) -> Body:
 
 
 def _start(call: Call, endpoint: Body, verb: str, seconds: float, sets: Body, response: Body) -> Body:
-    sets |= {"updateTime": rfc3339(call.now + seconds), "etag": parts.etag(call)}
+    sets |= {"updateTime": rfc3339(call.now + seconds), "etag": etags.new(call.cloud)}
     return operations.start(call, verb, endpoint, seconds, response=response, sets=sets)
 
 

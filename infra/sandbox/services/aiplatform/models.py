@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from infra.sandbox import operations, verbs
+from infra.sandbox import etags, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
@@ -62,7 +62,7 @@ def _version(call: Call, asked: Body, name: str, version: str, index: Body) -> B
         "updateTime": now,
         "versionCreateTime": now,
         "versionUpdateTime": now,
-        "etag": parts.etag(call),
+        "etag": etags.new(call.cloud),
         "supportedDeploymentResourcesTypes": ["DEDICATED_RESOURCES"],  # a model with a container of one's own; FACTS of the API's reference
     }
 
@@ -154,7 +154,7 @@ def patch(call: Call) -> Any:
             raise found_errors([(f"model.{field}", "Field is immutable.")])
     now = rfc3339(call.now)
     call.target = name
-    after |= {"versionUpdateTime": now, "updateTime": now, "etag": parts.etag(call)}
+    after |= {"versionUpdateTime": now, "updateTime": now, "etag": etags.new(call.cloud)}
     call.cloud.store.put(HOST, f"{name}/@{before['versionId']}", after)
     return _shown(call, name, after)
 
@@ -165,7 +165,7 @@ def merge_aliases(call: Call) -> Any:
     asked = call.body.get("versionAliases", [])
     adds, drops = [alias for alias in asked if not alias.startswith("-")], [alias[1:] for alias in asked if alias.startswith("-")]
     call.target = name
-    body = body | {"versionUpdateTime": rfc3339(call.now), "etag": parts.etag(call)}
+    body = body | {"versionUpdateTime": rfc3339(call.now), "etag": etags.new(call.cloud)}
     return _shown(call, name, _set_aliases(call, name, body["versionId"], body, adds, drops))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from infra.sandbox import verbs
+from infra.sandbox import etags, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
@@ -82,13 +80,13 @@ def fill(call: Call, body: Body) -> None:
     schema = call.method.document.schemas.get(f"GoogleCloudAiplatform{version}{message(call.method.resource)}", {})
     known = schema.get("properties", {"name": {}})
     now = rfc3339(call.now)
-    said = {"name": call.target, "createTime": now, "updateTime": now, "etag": etag(call)}
+    said = {"name": call.target, "createTime": now, "updateTime": now, "etag": etags.new(call.cloud)}
     body |= {key: value for key, value in said.items() if key in known}
 
 
 def touched(call: Call, body: Body, before: Body) -> None:
     """After a change."""
-    body |= {key: value for key, value in (("updateTime", rfc3339(call.now)), ("etag", etag(call))) if key in before}
+    body |= {key: value for key, value in (("updateTime", rfc3339(call.now)), ("etag", etags.new(call.cloud))) if key in before}
 
 
 def made(call: Call, body: Body) -> Body:
@@ -106,12 +104,8 @@ def check_etag(call: Call, before: Body | None) -> None:
     Raises:
         Refused: Somebody changed it since it was read. Source: Google's API improvement proposal 154.
     """
-    if before and call.body.get("etag") and call.body["etag"] != before.get("etag"):
-        raise Refused(409, "The etag does not match the current etag of the resource.", status="ABORTED", reason="aborted")
-
-
-def etag(call: Call) -> str:
-    return "AMEw9y" + base64.b64encode(hashlib.sha256(f"{call.target}{call.cloud.store.next('etags')}".encode()).digest()[:18]).decode()
+    if before and call.body.get("etag"):
+        etags.check(call.body["etag"], before["etag"], "The etag does not match the current etag of the resource.")
 
 
 def numbered(call: Call, name: str) -> str:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
 _VERBS = {"patch": "Update"}
-_NOUNS = {"projects": "Project", "folders": "Folder"} | tags.TYPES
 
 
 def _metadata(_: Cloud, operation: Body) -> Body:
@@ -21,7 +20,8 @@ def _metadata(_: Cloud, operation: Body) -> Body:
         status = {"gettable": True, "ready": True} if operation["done"] else {}
         return {"@type": "type.googleapis.com/google.cloudresourcemanager.v1.ProjectCreationStatus", **status}
     verb = _VERBS.get(operation["verb"], operation["verb"].capitalize())
-    return {"@type": f"type.googleapis.com/google.cloud.resourcemanager.v3.{verb}{_NOUNS[operation['resource']]}Metadata"}
+    word = operation["resource"].rpartition(".")[2].removesuffix("s")
+    return {"@type": f"type.googleapis.com/google.cloud.resourcemanager.v3.{verb}{word[0].upper()}{word[1:]}Metadata"}
 
 
 def _missing(_: Call) -> Refused:

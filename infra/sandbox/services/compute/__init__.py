@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infra.sandbox.refused import Refused
 from infra.sandbox.service import Call, Service
 from infra.sandbox.services.compute import (
     actions,
@@ -20,6 +21,7 @@ from infra.sandbox.services.compute import (
 from infra.sandbox.services.compute.resources import check_name, kind, missing
 
 OF_A_PLACE = frozenset({"zones", "regions"})
+PLACES = OF_A_PLACE | {"global", "aggregated"}
 OF_MACHINES = frozenset({"instances", "disks", "instanceGroups", "instanceGroupManagers", "instanceGroupManagerResizeRequests"})
 """Resources that time changes by itself."""
 GROUPS = (networks, disks, groups, load_balancing, policies, reservations)
@@ -27,6 +29,8 @@ GROUPS = (networks, disks, groups, load_balancing, policies, reservations)
 
 def _prepare(call: Call) -> None:
     """A place must be there before anything is in it; a project's first call finds its `default` network; references become addresses."""
+    if call.project in disks.PUBLIC and call.method.http != "GET":
+        raise Refused(403, f"Required permission is missing for 'projects/{call.project}'")
     automatic.default_network(call)
     call.body = links.normalise(call.body, call.project)
     if call.project:
@@ -34,6 +38,7 @@ def _prepare(call: Call) -> None:
     if call.project and call.method.resource in OF_MACHINES:
         instances.end_what_is_over(call)
         groups.grant_requests(call)
+    _global(call)
     words = [*call.owner.split("/"), *call.collection.split("/")]
     if len(words) < 4 or words[2] not in OF_A_PLACE or call.method.resource in OF_A_PLACE:
         return
@@ -42,6 +47,13 @@ def _prepare(call: Call) -> None:
     else:
         zones.check_region(call, words[3])
         automatic.subnetworks(call, "/".join(words))
+
+
+def _global(call: Call) -> None:
+    """Some old verbs leave `global` out of their path: `projects/P/targetHttpProxies/T/setUrlMap`."""
+    words = call.owner.split("/")
+    if words[0] == "projects" and len(words) == 4 and words[2] not in PLACES:
+        call.owner = "/".join([*words[:2], "global", *words[2:]])
 
 
 SERVICE = Service(
@@ -62,6 +74,10 @@ SERVICE = Service(
         "regions.list": zones.list_regions,
         "machineTypes.get": zones.get_machine_type,
         "machineTypes.list": zones.list_machine_types,
+        "diskTypes.get": zones.get_disk_type,
+        "diskTypes.list": zones.list_disk_types,
+        "regionDiskTypes.get": zones.get_disk_type,
+        "regionDiskTypes.list": zones.list_disk_types,
         "networks.delete": actions.delete_network,
         **machine_verbs.HANDLERS,
         **{verb: handler for group in GROUPS for verb, handler in group.HANDLERS.items()},

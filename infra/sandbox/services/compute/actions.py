@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import re
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog import places
 from infra.sandbox import operations, verbs
-from infra.sandbox.refused import Refused, rpc_error
+from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call, Service
 from infra.sandbox.services.compute import automatic, links, zones
+from infra.sandbox.services.compute.filters import wanted
 from infra.sandbox.services.compute.resources import HEALTH, check_fingerprint, fingerprint, user_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 LABELS = "Labels fingerprint either invalid or resource labels have changed"
 """Source: Google's answer in public issue threads."""
-ASKED = re.compile(r"\(?\s*([\w.]+)\s*(eq|ne|!=|=|:)\s*\"?'?([^\"')]*)'?\"?\s*\)?")
 LONG = {"instanceTemplates", "regionNetworkEndpointGroups", "nodeTemplates", "externalVpnGateways", "targetGrpcProxies"}
 LONG_DELETE = {"regionNetworkEndpointGroups", "nodeTemplates"}
 LONG_PATCH = {"firewalls", "networks", "sslPolicies"}
@@ -41,7 +40,7 @@ def operation_type(method: str, verb: str) -> str:
         own = verb
     if f"{resource}.{own}" in OWN or own in OWN:
         return OWN.get(f"{resource}.{own}") or OWN[own]
-    if (resource in LONG and own in ("insert", "delete")) or (resource in LONG_PATCH and own == "patch"):
+    if resource in {"insert": LONG, "delete": LONG_DELETE, "patch": LONG_PATCH}.get(own, ()):
         return f"compute.{resource}.{own}"
     return own
 
@@ -80,7 +79,7 @@ def set_labels(call: Call) -> Any:
 def list_(call: Call) -> Any:
     """A list, less what its filter does not want."""
     collection = f"{call.owner}/{call.collection}"
-    found = _wanted(call, call.cloud.store.items(links.HOST, collection))
+    found = wanted(call, call.cloud.store.items(links.HOST, collection))
     size = int(call.query.get("maxResults") or 500)
     begin = int(call.query.get("pageToken") or 0)
     page: Body = {
@@ -108,7 +107,7 @@ def aggregated_list(call: Call) -> Any:
     scopes = [*(f"regions/{region}" for region in places.regions()), *(f"zones/{zone}" for zone in zones.names())]
     found: dict[str, list[Body]] = {scope: [] for scope in ["global", *scopes]}
     every = [(name, body) for _, name, body in call.cloud.store.every(links.HOST, f"{call.owner}/")]
-    for name, body in _wanted(call, every):
+    for name, body in wanted(call, every):
         words = name.split("/")
         scope = "global" if words[2] == "global" else "/".join(words[2:4])
         if words[-2] == word and scope in found:
@@ -132,45 +131,16 @@ def _nothing_in(scope: str) -> Body:
     }
 
 
-def _wanted(call: Call, found: list[tuple[str, Body]]) -> list[tuple[str, Body]]:
-    """
-    Those that the filter wants. `eq` takes a regular expression, `=` a value, `:` a part of it.
-
-    Raises:
-        Refused: The filter is none that the sandbox reads.
-    """
-    text = call.query.get("filter", "")
-    if not text:
-        return found
-    for part in re.split(r"\s+AND\s+|(?<=\))\s*(?=\()", text):
-        asked = ASKED.fullmatch(part.strip())
-        if asked is None:
-            raise Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", reason="invalid")
-        path, sign, value = asked.groups()
-        found = [(name, body) for name, body in found if _fits(body, path, sign, value)]
-    return found
-
-
-def _fits(body: Body, path: str, sign: str, value: str) -> bool:
-    got: Any = body
-    for word in path.split("."):
-        got = got.get(word) if isinstance(got, dict) else None
-    text = str(got).lower() if isinstance(got, bool) else "" if got is None else str(got)
-    if sign in ("eq", "ne"):
-        return (re.fullmatch(value, text) is not None) == (sign == "eq")
-    if sign == ":":
-        return got is not None if value == "*" else value in text
-    return (text == value) == (sign == "=")
-
-
 def delete_network(call: Call) -> Any:
     """A network that is in use is refused by its operation, not by the answer. Source: recorded traffic of Google."""
     body = opened(call)
     if body.get("autoCreateSubnetworks"):
         for region in automatic.regions():
             _remove_if_unused(call, f"projects/{call.project}/regions/{region}/subnetworks/{links.last(call.owner)}")
-    user = user_of(call, call.target)
+    route = automatic.route_of(call.target)
+    user = user_of(call, call.target, but=route)
     if not user:
+        call.cloud.remove(links.HOST, route)
         return operations.start(call, "delete", None, 10, empty=True)
     said = f"The network resource '{call.target}' is already being used by '{user}'"
     error = rpc_error("INVALID_ARGUMENT", said, compute_code="RESOURCE_IN_USE_BY_ANOTHER_RESOURCE")

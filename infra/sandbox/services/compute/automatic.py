@@ -83,7 +83,32 @@ def default_network(call: Call) -> None:
         "networkFirewallPolicyEnforcementOrder": "AFTER_CLASSIC_FIREWALL",
     }
     call.cloud.store.put(links.HOST, name, body)
-    call.cloud.mark_own(links.HOST, name)
+    internet_route(call, name)
+    for made in (name, route_of(name)):
+        call.cloud.mark_own(links.HOST, made)
+
+
+def internet_route(call: Call, network: str) -> None:
+    """Makes a new network's way out. Source: recorded traffic."""
+    name = route_of(network)
+    body: Body = {
+        "kind": "compute#route",
+        "id": number(f"{name}{call.cloud.store.next('ids')}"),
+        "creationTimestamp": pacific(call.now),
+        "name": links.last(name),
+        "description": "Default route to the Internet.",
+        "network": links.LINK + network,
+        "destRange": "0.0.0.0/0",
+        "priority": 1000,
+        "nextHopGateway": f"{links.LINK}projects/{network.split('/')[1]}/global/gateways/default-internet-gateway",
+        "selfLink": links.LINK + name,
+    }
+    call.cloud.store.put(links.HOST, name, body)
+
+
+def route_of(network: str) -> str:
+    """Name of a network's default route."""
+    return f"projects/{network.split('/')[1]}/global/routes/default-route-{int(number(network)):016x}"
 
 
 def subnetworks(call: Call, name: str) -> None:

@@ -47,7 +47,8 @@ def _template_fill(call: Call, body: Body) -> None:
     items = properties.get("metadata", {}).get("items", [])
     properties["metadata"] = {**properties.get("metadata", {}), "kind": "compute#metadata", "fingerprint": fingerprint(items)}
     instances.scheduling(properties)
-    properties["scheduling"].pop("provisioningModel") if properties["scheduling"]["provisioningModel"] == "STANDARD" else None
+    if properties["scheduling"]["provisioningModel"] == "STANDARD":
+        del properties["scheduling"]["provisioningModel"]
 
 
 def _group_defaults(call: Call, body: Body) -> None:

@@ -249,15 +249,6 @@ def list_endpoints(call: Call) -> Any:
     return {"kind": "compute#networkEndpointGroupsListNetworkEndpoints", "id": call.owner} | ({"items": shown} if shown else {})
 
 
-def show_address(call: Call, body: Body) -> Body:
-    """An address is in use while a forwarding rule or a machine has it."""
-    project = links.name_of(body.get("selfLink", "")).split("/")[1] if body.get("selfLink") else call.project
-    for _, name, other in call.cloud.store.every(links.HOST, f"projects/{project}/"):
-        if name.split("/")[-2] == "forwardingRules" and other.get("IPAddress") == body.get("address"):
-            return {**body, "status": "IN_USE", "users": [links.LINK + name]}
-    return body
-
-
 def _both(resource: str, region: str, **more: Any) -> tuple[Any, Any]:
     return kind(resource, **more), kind(region, **more)
 

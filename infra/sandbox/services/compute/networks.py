@@ -31,6 +31,14 @@ def _network_defaults(call: Call, body: Body) -> None:
         del body["enableUlaInternalIpv6"]  # source: recorded traffic
 
 
+def _fill_network(call: Call, body: Body) -> None:
+    automatic.internet_route(call, call.target)
+
+
+def _undo_network(call: Call, body: Body) -> None:
+    call.cloud.remove(links.HOST, automatic.route_of(call.target))
+
+
 def _show_network(call: Call, body: Body) -> Body:
     """With the subnetworks that it has by now."""
     found = []
@@ -214,11 +222,28 @@ def _fill_address(call: Call, body: Body) -> None:
         body.setdefault("address", str(EXTERNAL + count))
 
 
+def _show_address(call: Call, body: Body) -> Body:
+    """An address is in use while a forwarding rule or a machine has it."""
+    for _, name, other in call.cloud.store.every(links.HOST, f"projects/{_project(body)}/"):
+        if name.split("/")[-2] == "forwardingRules" and other.get("IPAddress") == body.get("address"):
+            return {**body, "status": "IN_USE", "users": [links.LINK + name]}
+    return body
+
+
 def free_address(call: Call, subnetwork: Body) -> str:
     """The next address of a subnetwork: the first two and the last two are Google's."""
     inside = ipaddress.IPv4Network(subnetwork["ipCidrRange"])
     count = call.cloud.store.next(f"addresses of {subnetwork['selfLink']}")
     return str(inside.network_address + 1 + (count - 1) % max(1, inside.num_addresses - 4) + 1)
+
+
+def _release_address(call: Call, body: Body) -> None:
+    shown = _show_address(call, body)
+    if shown["status"] == "IN_USE":
+        user = links.name_of(shown["users"][0])
+        raise Refused(
+            400, f"The address resource '{call.target}' is already being used by '{user}'", reason="resourceInUseByAnotherResource"
+        )
 
 
 def _route_defaults(call: Call, body: Body) -> None:
@@ -227,7 +252,15 @@ def _route_defaults(call: Call, body: Body) -> None:
 
 
 KINDS = (
-    kind("networks", defaults=_network_defaults, show=_show_network, check=_check_network, seconds={"create": 20, "delete": 20}),
+    kind(
+        "networks",
+        defaults=_network_defaults,
+        fill=_fill_network,
+        undone=_undo_network,
+        show=_show_network,
+        check=_check_network,
+        seconds={"create": 20, "delete": 20},
+    ),
     kind(
         "subnetworks",
         defaults=_subnetwork_defaults,
@@ -239,8 +272,8 @@ KINDS = (
     ),
     kind("firewalls", defaults=_firewall_defaults, check=_check_firewall, immutable=("network", "direction")),
     kind("routers", defaults=_router_defaults, release=unused("router"), immutable=("network",)),
-    kind("addresses", defaults=_address_defaults, fill=_fill_address, release=unused("address")),
-    kind("globalAddresses", defaults=_address_defaults, fill=_fill_address, release=unused("address")),
+    kind("addresses", defaults=_address_defaults, fill=_fill_address, show=_show_address, release=_release_address),
+    kind("globalAddresses", defaults=_address_defaults, fill=_fill_address, show=_show_address, release=_release_address),
     kind("routes", defaults=_route_defaults),
 )
 HANDLERS = {

@@ -208,12 +208,12 @@ def refers(call: Call, body: Body) -> None:
             raise missing(name)
 
 
-def user_of(call: Call, name: str) -> str:
-    """Name of a resource that refers to *name*; empty where nobody does."""
+def user_of(call: Call, name: str, *, but: str = "") -> str:
+    """Name of a resource, other than *but*, that refers to *name*; empty where nobody does."""
     project = f"projects/{call.project}/"
     link = links.LINK + name
     for _, other, body in call.cloud.store.every(links.HOST, project):
-        if other == name or other.startswith(f"{name}/"):
+        if other in (name, but) or other.startswith(f"{name}/"):
             continue
         if any(value == link and path not in ("selfLink", "selfLinkWithId") for path, value in links.paths(body)):
             return other

@@ -12,6 +12,7 @@ from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
+from infra.sandbox.services.compute.filters import wanted
 
 CREATED = "1969-12-31T16:00:00.000-08:00"
 """Google's zones and regions have no day of birth. Source: recorded traffic of Compute Engine."""
@@ -33,6 +34,12 @@ PLATFORMS = {
     ]
 }
 """Zone -> its processors. Source: recorded traffic, 2026-08: no other zone is recorded."""
+
+DISK_TYPES = (
+    *("hyperdisk-balanced", "hyperdisk-balanced-high-availability", "hyperdisk-extreme", "hyperdisk-ml", "hyperdisk-throughput"),
+    *("local-ssd", "pd-balanced", "pd-extreme", "pd-ssd", "pd-standard"),
+)
+"""Source: https://docs.cloud.google.com/compute/docs/disks. Which zone lacks one is not known."""
 
 
 @cache
@@ -108,6 +115,29 @@ def list_machine_types(call: Call) -> Any:
     return _listed(call, "compute#machineTypeList", _machine_types(call, zone))
 
 
+def get_disk_type(call: Call) -> Any:
+    if links.last(call.owner) not in DISK_TYPES:
+        raise Refused(404, f"The resource '{call.owner}' was not found")
+    return _disk_type(call, links.last(call.owner))
+
+
+def list_disk_types(call: Call) -> Any:
+    kind: str = call.method.document.schemas[call.method.response]["properties"]["kind"]["default"]
+    return _listed(call, kind, [_disk_type(call, name) for name in DISK_TYPES])
+
+
+def _disk_type(call: Call, name: str) -> Body:
+    place, where = ("zone", call.word("zones")) if call.word("zones") else ("region", call.word("regions"))
+    parent = f"projects/{call.project}/{place}s/{where}"
+    return {
+        "kind": "compute#diskType",
+        "id": number(f"{parent}/{name}"),
+        "name": name,
+        place: links.LINK + parent,
+        "selfLink": f"{links.LINK}{parent}/diskTypes/{name}",
+    }
+
+
 def check_machine_type(zone: str, name: str) -> bool:
     """Whether a zone may have a machine type: a TPU's only where the catalogue offers it; of the others it knows nothing."""
     shape = tpu.by_machine_type(name)
@@ -161,4 +191,5 @@ def _region(call: Call, region: str) -> Body:
 
 def _listed(call: Call, kind: str, items: list[Body]) -> Body:
     where = f"{call.owner}/{call.collection}"
-    return {"kind": kind, "id": where, "items": items, "selfLink": links.LINK + where}
+    left = [item for _, item in wanted(call, [(item["name"], item) for item in items])]
+    return {"kind": kind, "id": where, "selfLink": links.LINK + where} | ({"items": left} if left else {})

@@ -53,9 +53,8 @@ def list_(call: Call) -> Any:
     page = verbs.list_(call)
     if call.query.get("showDeleted") == "true":
         return page
-    return {
-        key: [item for item in value if item["state"] != "DELETED"] if isinstance(value, list) else value for key, value in page.items()
-    }
+    kept = [item for item in page.pop(call.collection, []) if item["state"] != "DELETED"]
+    return page | ({call.collection: kept} if kept else {})
 
 
 def _moved(call: Call, verb: str, body: Body) -> Any:

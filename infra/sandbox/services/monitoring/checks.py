@@ -38,7 +38,7 @@ def _check_check(call: Call, body: Body, before: Body | None) -> None:
             raise shared.required(f"uptime_check_config.{name}")
     if body["period"] not in PERIODS:
         raise shared.bad("uptime_check_config.period", body["period"], f"must be one of {', '.join(PERIODS)}")
-    if not 1 <= float(body["timeout"].removesuffix("s")) <= 60:
+    if not 1 <= shared.seconds("uptime_check_config.timeout", body["timeout"]) <= 60:
         raise shared.bad("uptime_check_config.timeout", body["timeout"], "must be between 1 and 60 seconds")
 
 

@@ -29,7 +29,7 @@ def patch(call: Call) -> Any:
     if not call.body.get("etag"):
         raise shared.required("dashboard.etag")
     etags.check(call.body["etag"], before["etag"], "The dashboard was changed by somebody else: the etag is not the current one.")
-    return verbs.update(call)
+    return verbs.replace(call)
 
 
 def _fill(call: Call, body: Body) -> None:

@@ -42,7 +42,7 @@ def _check_objective(call: Call, body: Body, before: Body | None) -> None:
     if ("rollingPeriod" in body) == ("calendarPeriod" in body):
         raise shared.required("service_level_objective.period")
     if "rollingPeriod" in body:
-        seconds = float(body["rollingPeriod"].removesuffix("s"))
+        seconds = shared.seconds("service_level_objective.rolling_period", body["rollingPeriod"])
         if seconds % 86400 or not 1 <= seconds / 86400 <= LONGEST_DAYS:
             raise shared.bad("service_level_objective.rolling_period", body["rollingPeriod"], f"must be 1 to {LONGEST_DAYS} whole days")
 

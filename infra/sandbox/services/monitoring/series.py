@@ -122,17 +122,17 @@ def read(call: Call) -> Any:
         raise shared.bad("filter", call.query.get("filter", ""), "must specify a single metric type")
     if call.query.get("aggregation.crossSeriesReducer", "REDUCE_NONE") != "REDUCE_NONE":
         raise _not_yet("aggregation.crossSeriesReducer")
-    end = call.query.get("interval.endTime")
-    if not end:
+    until = call.query.get("interval.endTime")
+    if not until:
         raise shared.required("interval.end_time")
-    start = _seconds(call.query.get("interval.startTime") or end)
+    start, end = _seconds(call.query.get("interval.startTime") or until), _seconds(until)
     found = []
     for key, body in call.cloud.store.items(POINTS, f"projects/{call.project}/timeSeries"):
         if not filters.fits(body, terms):
             continue
-        points = [point for _, point in call.cloud.store.items(POINTS, key) if _inside(point, start, _seconds(end))]
+        points = [point for _, point in call.cloud.store.items(POINTS, key) if _inside(point, start, end)]
         if points:
-            found.append(_series(call, body, points, _seconds(end)))
+            found.append(_series(call, body, points, end))
     return {"timeSeries": found} if found else {}
 
 
@@ -156,7 +156,7 @@ def _series(call: Call, body: Body, points: list[Body], end: float) -> Body:
 
 def _aligned(call: Call, points: list[Body], end: float, aligner: Callable[[list[float]], float]) -> list[Body]:
     """One point a period, counted back from the end."""
-    period = float(call.query.get("aggregation.alignmentPeriod", "0s").removesuffix("s"))
+    period = shared.seconds("aggregation.alignmentPeriod", call.query.get("aggregation.alignmentPeriod", "0s"))
     if period < 60:
         raise shared.bad("aggregation.alignmentPeriod", f"{period:g}s", "must be at least 60 seconds")
     periods: dict[int, list[float]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from infra.sandbox import verbs
@@ -26,9 +27,16 @@ def required(field: str) -> Refused:
     return invalid(f"Field {field} is required.", field)
 
 
+def seconds(field: str, duration: str) -> float:
+    """`60s` -> 60."""
+    if not re.fullmatch(r"\d+(\.\d+)?s", duration):
+        raise bad(field, duration, "must be a number of seconds such as 60s")
+    return float(duration[:-1])
+
+
 def patch(call: Call) -> Any:
     """PATCH: what the mask names; without one the new whole. Source: description of `updateMask` in the discovery document."""
-    return verbs.patch(call) if call.query.get("updateMask") else verbs.update(call)
+    return verbs.patch(call) if call.query.get("updateMask") else verbs.replace(call)
 
 
 def listed(call: Call, bodies: list[Body]) -> Body:

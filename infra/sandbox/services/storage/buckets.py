@@ -7,7 +7,7 @@ import hashlib
 import re
 from typing import Any
 
-from infra.sandbox import verbs
+from infra.sandbox import etags, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Answer, Body, Call
@@ -23,11 +23,13 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$")
 WEEK = "604800"
 LOCKED_AFTER = 90 * 24 * 3600
 """Uniform access may be taken back for this long. Source: Bucket.iamConfiguration in the discovery document."""
+SERVER_SAYS = ("kind", "id", "name", "selfLink", "projectNumber", "generation", "location", "locationType", "timeCreated", "satisfiesPZI")
 TEAMS = (("owners", "OWNER"), ("editors", "OWNER"), ("viewers", "READER"))
 """Source: recordings with `projection=full`."""
 
 
 def insert(call: Call) -> Any:
+    check_project(call)
     name = call.body.get("name", "")
     if not NAME.match(name) or (len(name) > 63 and "." not in name):
         raise refused(400, f"Invalid bucket name: '{name}'", "invalid")
@@ -67,8 +69,6 @@ def _fill(call: Call, body: Body, name: str) -> None:
     body.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
     if kind == "region":
         body["satisfiesPZI"] = True
-    else:
-        body.setdefault("rpo", "DEFAULT")
 
 
 def _settle(call: Call, body: Body, before: Body) -> None:
@@ -88,6 +88,8 @@ def _settle(call: Call, body: Body, before: Body) -> None:
         soft.pop("effectiveTime", None)
     elif soft.get("retentionDurationSeconds") != before.get("softDeletePolicy", {}).get("retentionDurationSeconds"):
         soft["effectiveTime"] = now
+    if body["locationType"] != "region":
+        body.setdefault("rpo", "DEFAULT")
     if not body.get("lifecycle", {}).get("rule"):
         body.pop("lifecycle", None)
     _settle_autoclass(body, before, now)
@@ -120,6 +122,7 @@ def get(call: Call) -> Any:
 
 def list_(call: Call) -> Any:
     """Buckets of a project, by name."""
+    check_project(call)
     prefix = call.query.get("prefix", "")
     mine = [body for _, body in call.cloud.store.items(HOST, "b") if body["projectNumber"] == call.number]
     found = sorted((body for body in mine if body["name"].startswith(prefix)), key=lambda body: str(body["name"]))
@@ -135,12 +138,7 @@ def patch(call: Call) -> Any:
 
 def update(call: Call) -> Any:
     """PUT: what is not sent goes back to its default."""
-    before = there(call)
-    kept = ("kind", "id", "name", "selfLink", "projectNumber", "generation", "metageneration", "location", "locationType", "timeCreated")
-    after = {key: before[key] for key in kept} | {key: value for key, value in call.body.items() if key not in kept}
-    after.setdefault("storageClass", "STANDARD")
-    after.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
-    return _change(call, after)
+    return _change(call, dict(call.body))
 
 
 def _change(call: Call, after: Body) -> Any:
@@ -151,7 +149,10 @@ def _change(call: Call, after: Body) -> Any:
     if after.get("hierarchicalNamespace") != before.get("hierarchicalNamespace"):
         # Google's page on hierarchical namespaces: only at a bucket's creation
         raise refused(400, "Hierarchical namespace can only be set when a bucket is created.", "invalid")
-    after |= {"location": before["location"], "metageneration": str(int(before["metageneration"]) + 1), "updated": rfc3339_ms(call)}
+    after |= {key: before[key] for key in SERVER_SAYS if key in before}
+    after |= {"metageneration": str(int(before["metageneration"]) + 1), "updated": rfc3339_ms(call)}
+    after.setdefault("storageClass", "STANDARD")
+    after.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
     after.pop("acl", None)
     after.pop("defaultObjectAcl", None)
     _settle(call, after, before)
@@ -235,7 +236,7 @@ def _first_policy(call: Call, body: Body) -> Body:
             {"role": "roles/storage.legacyObjectOwner", "members": [f"projectEditor:{project}", f"projectOwner:{project}"]},
             {"role": "roles/storage.legacyObjectReader", "members": [f"projectViewer:{project}"]},
         ]
-    return {"version": 1, "etag": "CAE=", "bindings": bindings}
+    return {"version": 1, "etag": etags.new(call.cloud), "bindings": bindings}
 
 
 def get_policy(call: Call) -> Any:
@@ -274,6 +275,15 @@ def there(call: Call, name: str = "") -> Body:
     if body is None:
         raise Refused(404, "The specified bucket does not exist.", style="errors")
     return body
+
+
+def check_project(call: Call) -> None:
+    """
+    Raises:
+        Refused: The query names no project. Both methods mark it "required" in the discovery document.
+    """
+    if not call.project:
+        raise refused(400, "Required parameter: project", "required")
 
 
 def _taken(own: bool) -> Refused:

@@ -106,8 +106,19 @@ def test_machine_types_of_a_zone_are_those_of_the_catalogue(compute: Any) -> Non
     names = [item["name"] for item in compute.get("zones/us-east5-a/machineTypes")["items"]]
 
     assert "ct6e-standard-4t" in names
+    only = compute.get("zones/us-east5-a/machineTypes", filter="name = ct6e-standard-4t")["items"]
+    assert [item["name"] for item in only] == ["ct6e-standard-4t"]
     assert compute.get("zones/us-east5-a/machineTypes/ct6e-standard-4t")["zone"] == "us-east5-a"
     assert compute.refused("GET", "zones/us-west8-a/machineTypes/ct6e-standard-4t")[0] == 404
+
+
+@pytest.mark.parametrize("place", ["zones/us-east5-a", "regions/us-east5"])
+def test_disk_types_are_there(compute: Any, place: str) -> None:
+    found = compute.get(f"{place}/diskTypes/hyperdisk-ml")
+
+    assert found["selfLink"] == LINK + f"{place}/diskTypes/hyperdisk-ml"
+    assert found in compute.get(f"{place}/diskTypes")["items"]
+    assert compute.refused("GET", f"{place}/diskTypes/floppy")[0] == 404
 
 
 def test_project_is_found_by_number(compute: Any, cloud: Any, ask: Any) -> None:
@@ -122,6 +133,12 @@ def test_unknown_project_is_refused(compute: Any, ask: Any) -> None:
 
     assert answer.status == 403
     assert "status" not in answer.body["error"]
+
+
+def test_public_project_is_only_read(compute: Any, ask: Any) -> None:
+    answer = ask("POST", "compute.googleapis.com", "compute/v1/projects/debian-cloud/global/networks", {"name": "mine"})
+
+    assert answer.status == 403
 
 
 def test_labels_need_the_current_fingerprint(compute: Any) -> None:

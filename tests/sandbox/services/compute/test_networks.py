@@ -17,7 +17,7 @@ def test_project_has_default_network_in_auto_mode(compute: Any) -> None:
 
     assert found["autoCreateSubnetworks"] is True
     assert LINK + "regions/us-central1/subnetworks/default" in found["subnetworks"]
-    assert ("10.128.0.0/20", "10.128.0.1") == (subnetwork["ipCidrRange"], subnetwork["gatewayAddress"])
+    assert (subnetwork["ipCidrRange"], subnetwork["gatewayAddress"]) == ("10.128.0.0/20", "10.128.0.1")
 
 
 def test_default_network_is_deleted_for_good(compute: Any) -> None:
@@ -39,6 +39,18 @@ def test_network_fills_in_what_google_does(compute: Any) -> None:
     assert found["selfLink"] == LINK + "global/networks/net"
     assert found["selfLinkWithId"] == LINK + "global/networks/" + found["id"]
     assert "subnetworks" not in found
+
+
+def test_network_has_a_route_to_the_internet(compute: Any) -> None:
+    """Source: recorded traffic. It goes with its network."""
+    link = compute.make("global/networks", CUSTOM)["selfLink"]
+    asked = 'network eq ".*\\bnet\\b.*"'
+
+    route = compute.get("global/routes", filter=asked)["items"][0]
+
+    assert (route["network"], route["destRange"], route["priority"]) == (link, "0.0.0.0/0", 1000)
+    compute.do("DELETE", "global/networks/net")
+    assert "items" not in compute.get("global/routes", filter=asked)
 
 
 def test_network_of_auto_mode_becomes_custom(compute: Any) -> None:
@@ -164,7 +176,9 @@ def test_firewall_fills_in_and_patches(network: Any) -> None:
 
     assert (found["direction"], found["priority"], found["disabled"]) == ("INGRESS", 1000, False)
     assert (found["sourceRanges"], found["logConfig"]) == (["0.0.0.0/0"], {"enable": False})
-    operation = network.do("PATCH", "global/firewalls/ssh", {"network": "global/networks/net", "sourceRanges": ["10.0.0.0/8"], "denied": []})
+    operation = network.do(
+        "PATCH", "global/firewalls/ssh", {"network": "global/networks/net", "sourceRanges": ["10.0.0.0/8"], "denied": []}
+    )
     after = network.get("global/firewalls/ssh")
     assert operation["operationType"] == "compute.firewalls.patch"
     assert after["sourceRanges"] == ["10.0.0.0/8"]

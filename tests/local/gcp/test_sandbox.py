@@ -1,0 +1,199 @@
+"""The provider against the sandbox itself, without a process between them: what a region declares comes, stays and goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import echo
+import httpx
+import pytest
+from pulumi.runtime.proto import provider_pb2
+
+from infra.local.gcp.values import Decoded, encode
+from infra.sandbox.cloud import Cloud, Request
+from infra.sandbox.endpoints import ENDPOINTS
+
+P = echo.PROJECT
+NETWORK = f"projects/{P}/global/networks/net"
+SUBNETWORK = f"projects/{P}/regions/us-east5/subnetworks/subnet"
+ACCOUNT = f"try-tpu@{P}.iam.gserviceaccount.com"
+MEMBER = {"member": f"serviceAccount:{ACCOUNT}"}
+LABELS = {"owner": "ml"}
+ACCOUNT_ID = "billingAccounts/0A5A4D-B0C5E0-5A4DB0"
+
+REGION: list[tuple[str, dict[str, Any]]] = [
+    ("gcp:compute/network:Network", {"name": "net", "autoCreateSubnetworks": False, "routingMode": "REGIONAL", "mtu": 8896}),
+    (
+        "gcp:compute/subnetwork:Subnetwork",
+        {"name": "subnet", "region": "us-east5", "network": NETWORK, "ipCidrRange": "10.0.0.0/20", "privateIpGoogleAccess": True},
+    ),
+    ("gcp:compute/router:Router", {"name": "router", "region": "us-east5", "network": NETWORK}),
+    (
+        "gcp:compute/routerNat:RouterNat",
+        {
+            "name": "nat",
+            "region": "us-east5",
+            "router": "router",
+            "natIpAllocateOption": "AUTO_ONLY",
+            "sourceSubnetworkIpRangesToNat": "LIST_OF_SUBNETWORKS",
+            "subnetworks": [{"name": SUBNETWORK, "sourceIpRangesToNats": ["ALL_IP_RANGES"]}],
+            "logConfig": {"enable": True, "filter": "ERRORS_ONLY"},
+        },
+    ),
+    (
+        "gcp:compute/firewall:Firewall",
+        {
+            "name": "iap-ssh",
+            "network": NETWORK,
+            "direction": "INGRESS",
+            "sourceRanges": ["35.235.240.0/20"],
+            "allows": [{"protocol": "tcp", "ports": ["22"]}],
+        },
+    ),
+    ("gcp:serviceaccount/account:Account", {"accountId": "try-tpu", "displayName": "try tpu"}),
+    (
+        "gcp:storage/bucket:Bucket",
+        {
+            "name": f"{P}-data",
+            "location": "us-east5",
+            "storageClass": "STANDARD",
+            "uniformBucketLevelAccess": True,
+            "publicAccessPrevention": "enforced",
+            "forceDestroy": True,
+            "versioning": {"enabled": True},
+            "softDeletePolicy": {"retentionDurationSeconds": 604800},
+            "lifecycleRules": [
+                {"action": {"type": "Delete"}, "condition": {"daysSinceNoncurrentTime": 30}},
+                {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 7}},
+            ],
+            "labels": LABELS,
+        },
+    ),
+    (
+        "gcp:artifactregistry/repository:Repository",
+        {
+            "repositoryId": "images",
+            "location": "us-east5",
+            "format": "DOCKER",
+            "cleanupPolicies": [
+                {"id": "keep", "action": "KEEP", "mostRecentVersions": {"keepCount": 10}},
+                {"id": "drop", "action": "DELETE", "condition": {"tagState": "UNTAGGED", "olderThan": "2592000s"}},
+            ],
+            "labels": LABELS,
+        },
+    ),
+    ("gcp:projects/iAMMember:IAMMember", {"project": P, "role": "roles/logging.logWriter"} | MEMBER),
+    ("gcp:storage/bucketIAMMember:BucketIAMMember", {"bucket": f"{P}-data", "role": "roles/storage.objectViewer"} | MEMBER),
+    (
+        "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember",
+        {"location": "us-east5", "repository": "images", "role": "roles/artifactregistry.reader"} | MEMBER,
+    ),
+    (
+        "gcp:vertex/aiEndpoint:AiEndpoint",
+        {"name": "77", "location": "us-east5", "displayName": "recommend", "description": "What next", "labels": LABELS},
+    ),
+    (
+        "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember",
+        {"endpoint": "77", "location": "us-east5", "role": "roles/aiplatform.user"} | MEMBER,
+    ),
+    (
+        "gcp:monitoring/notificationChannel:NotificationChannel",
+        {"type": "email", "displayName": "ml", "labels": {"email_address": "ml@shop.example"}, "userLabels": LABELS},
+    ),
+    (
+        "gcp:billing/budget:Budget",
+        {
+            "billingAccount": ACCOUNT_ID.rpartition("/")[2],
+            "displayName": "monthly",
+            "amount": {"specifiedAmount": {"currencyCode": "USD", "units": "350", "nanos": 500000000}},
+            "budgetFilter": {"creditTypesTreatment": "INCLUDE_ALL_CREDITS", "calendarPeriod": "MONTH", "labels": {"stack": "try"}},
+            "thresholdRules": [{"thresholdPercent": 0.5}, {"thresholdPercent": 1, "spendBasis": "FORECASTED_SPEND"}],
+        },
+    ),
+    (
+        "gcp:compute/instance:Instance",
+        {
+            "name": "vm",
+            "zone": "us-east5-a",
+            "machineType": "ct6e-standard-1t",
+            "bootDisk": {
+                "autoDelete": True,
+                "initializeParams": {
+                    "image": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
+                    "size": 100,
+                    "type": "hyperdisk-balanced",
+                    "labels": LABELS,
+                },
+            },
+            "networkInterfaces": [{"subnetwork": SUBNETWORK, "nicType": "GVNIC"}],
+            "serviceAccount": {"email": ACCOUNT, "scopes": ["cloud-platform"]},
+            "shieldedInstanceConfig": {"enableSecureBoot": False, "enableVtpm": True, "enableIntegrityMonitoring": True},
+            "metadata": {"enable-oslogin": "TRUE"},
+            "scheduling": {
+                "provisioningModel": "SPOT",
+                "preemptible": True,
+                "onHostMaintenance": "TERMINATE",
+                "automaticRestart": False,
+                "instanceTerminationAction": "DELETE",
+                "maxRunDuration": {"seconds": 3600},
+            },
+            "reservationAffinity": {"type": "NO_RESERVATION"},
+            "labels": LABELS,
+        },
+    ),
+    (
+        "gcp:tpu/v2Vm:V2Vm",
+        {
+            "name": "node",
+            "zone": "us-east5-a",
+            "acceleratorType": "v6e-1",
+            "runtimeVersion": "v2-alpha-tpuv6e",
+            "networkConfig": {"subnetwork": SUBNETWORK, "enableExternalIps": False},
+            "schedulingConfig": {"preemptible": False, "spot": True, "reserved": False},
+            "serviceAccount": {"email": ACCOUNT, "scopes": ["https://www.googleapis.com/auth/cloud-platform"]},
+            "shieldedInstanceConfig": {"enableSecureBoot": False},
+            "metadata": {"enable-oslogin": "TRUE"},
+            "labels": LABELS,
+        },
+    ),
+]
+"""What a region with both kinds of machine declares."""
+
+
+@pytest.fixture
+def driver() -> echo.Driver:
+    """The provider before a sandbox with one project."""
+    cloud = Cloud()
+    cloud.projects.make(P)
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
+        answer = cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
+        return httpx.Response(answer.status, json=answer.body)
+
+    at = {f"{name}CustomEndpoint": f"{echo.BASE}/{path}" for name, path in ENDPOINTS.items()}
+    return echo.Driver(handle, **at)
+
+
+def test_a_region_comes_stays_and_goes(driver: echo.Driver) -> None:
+    """No refresh finds drift, an import finds what was written, and nothing is left in the end."""
+    made = []
+    for token, declared in REGION:
+        inputs = driver.checked(token, declared)
+        answer = driver.create(token, inputs)
+        made.append((token, answer.id, Decoded(answer.properties).values))
+        read = driver.read(token, answer.id, Decoded(answer.properties).values, inputs)
+        assert (token, Decoded(read.inputs).values) == (token, inputs)
+        imported = driver.read(token, answer.id)
+        request = provider_pb2.DiffRequest(urn=driver.urn(token), olds=imported.properties, old_inputs=imported.inputs, news=encode(inputs))
+        found = driver.provider.Diff(request, echo.Context())
+        assert (token, set(found.diffs) - {"forceDestroy"}) == (token, set())  # which Google does not know
+    for token, id, state in reversed(made):
+        driver.delete(token, id, state)
+        assert (token, driver.read(token, id, state).id) == (token, "")
+
+
+def test_waits_are_short(driver: echo.Driver) -> None:
+    """The sandbox moves its own clock when it is asked: nobody waits for the hours that it plays."""
+    driver.create("gcp:compute/network:Network", {"name": "net"})
+    assert sum(driver.waits) < 1
