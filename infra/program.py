@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pulumi
 
-from infra.clouds import GOOGLE, Cloud
+from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
@@ -16,7 +16,7 @@ from infra.components.tpu_slice import TpuSlice
 from infra.stack import StackSpec
 
 
-def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE) -> None:
+def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     """Declares everything that *spec* says, named after *stack*, in *cloud*."""
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)

@@ -11,10 +11,12 @@ LEVELS = [
     {"errors", "declared", "findings", "names", "gcp"},
     {"spec"},
     {"catalog"},
-    {"components", "cost", "policy"},
-    {"stack", "keys", "refusals", "yaml_file", "collect", "operate", "local"},
+    {"sandbox"},
+    {"clouds", "components", "cost", "policy", "provider"},
+    {"stack", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program"},
     {"check"},
+    {"local"},
     {"cli", "__main__"},
 ]
 """Rooms and single files, lowest first. A room may import from its own level and from those below."""

@@ -14,11 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from infra.check import StackFile
-from infra.clouds import COPY_KEY, copy_of
+from infra.clouds import CONFIG_KEY, COPY_KEY, SANDBOX, copy_of
 from infra.errors import MachineError
 from infra.local.engine import find
 from infra.local.home import Home
-from infra.local.owner import CONFIG_KEY, SANDBOX
 from infra.sandbox.endpoints import provider_config
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from infra.check import StackFile
+from infra.clouds import SANDBOX, check_owner, recorded
 from infra.errors import AccelformError, ExitCode
 from infra.local import project, recover
 from infra.local.engine import build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import Home
-from infra.local.owner import SANDBOX, check_owner, recorded
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec

@@ -97,12 +97,14 @@ def delete(call: Call) -> Any:
 
 def get_iam_policy(call: Call) -> Any:
     """The policy of a resource; one that was never set has no bindings."""
+    _bears_a_policy(call)
     stored_policy = call.cloud.store.get("policies", f"{call.service.host}/{call.owner}")
     return stored_policy or {"etag": etags.UNSET}
 
 
 def set_iam_policy(call: Call) -> Any:
     """Replaces a policy, if it is still the one that was read."""
+    _bears_a_policy(call)
     wanted = call.body.get("policy", call.body)
     key = f"{call.service.host}/{call.owner}"
     before = call.cloud.store.get("policies", key) or {"etag": etags.UNSET}
@@ -118,6 +120,12 @@ def set_iam_policy(call: Call) -> Any:
     policy |= {"auditConfigs": wanted["auditConfigs"]} if wanted.get("auditConfigs") else {}
     call.cloud.store.put("policies", key, policy, call.service.host)
     return policy
+
+
+def _bears_a_policy(call: Call) -> None:
+    """Organizations and billing accounts are there though nobody makes them here; all else must have been made."""
+    if call.owner.partition("/")[0] not in ("organizations", "billingAccounts"):
+        stored(call)
 
 
 def test_iam_permissions(call: Call) -> Any:

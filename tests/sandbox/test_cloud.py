@@ -135,6 +135,12 @@ def test_a_policy_is_replaced_only_as_it_was_read(ask: Ask) -> None:
     assert "bindings" not in ask("GET", "pubsub.googleapis.com", f"{topic}:getIamPolicy").body
 
 
+def test_what_is_not_there_has_no_policy(ask: Ask) -> None:
+    topic = "v1/projects/{project}/topics/orders"
+    assert ask("GET", "pubsub.googleapis.com", f"{topic}:getIamPolicy").status == 404
+    assert ask("POST", "pubsub.googleapis.com", f"{topic}:setIamPolicy", {"policy": {}}).status == 404
+
+
 def test_calls_are_kept_for_who_wants_to_see_them(cloud: Cloud, ask: Ask) -> None:
     ask("GET", TPU, f"{NODES}/n", key="value")
     assert cloud.calls[-1] == {

@@ -118,6 +118,16 @@ def test_soft_delete_is_turned_off_and_versions_on(ask: Ask, make: Callable[...,
     assert (changed["softDeletePolicy"], changed["versioning"]) == ({"retentionDurationSeconds": "0"}, {"enabled": True})
 
 
+@pytest.mark.parametrize("http", ["PATCH", "PUT"])
+def test_what_goes_away_goes_back_to_its_default(ask: Ask, make: Callable[..., Answer], http: str) -> None:
+    made = make(storageClass="COLDLINE", softDeletePolicy={"retentionDurationSeconds": "0"}, location="eu").body
+    body = {"storageClass": None, "softDeletePolicy": None, "generation": "7", "name": "other"}
+    changed = ask(http, HOST, DATA, body).body
+    assert (changed["storageClass"], changed["softDeletePolicy"]["retentionDurationSeconds"]) == ("STANDARD", "604800")
+    same = ("name", "generation", "location", "projectNumber", "rpo", "timeCreated")
+    assert {key: changed[key] for key in same} == {key: made[key] for key in same}
+
+
 @pytest.mark.parametrize("body", [{"location": "EU"}, {"hierarchicalNamespace": {"enabled": True}}])
 def test_fails_to_change_what_is_fixed(ask: Ask, make: Callable[..., Answer], body: dict[str, Any]) -> None:
     make()
@@ -150,6 +160,11 @@ def test_a_policy_is_read_changed_and_written(ask: Ask, make: Callable[..., Answ
     assert (written["bindings"][-1], written["etag"] != policy["etag"]) == (own, True)
     assert ask("PUT", HOST, f"{DATA}/iam", {"bindings": [], "etag": policy["etag"]}).status == 409
     assert ask("GET", HOST, f"{DATA}/iam/testPermissions", permissions="a,b").body["permissions"] == ["a", "b"]
+
+
+def test_a_project_is_named(ask: Ask) -> None:
+    for answer in (ask("GET", HOST, "storage/v1/b"), ask("POST", HOST, "storage/v1/b", {"name": "data"})):
+        assert (answer.status, answer.body["error"]["message"]) == (400, "Required parameter: project")
 
 
 def test_what_is_not_there(ask: Ask, make: Callable[..., Answer]) -> None:
@@ -323,9 +338,15 @@ def test_a_managed_folder_is_known_with_and_without_its_slash(ask: Ask, make: Ca
     assert ask("GET", HOST, f"{DATA}/managedFolders").body == {"kind": "storage#managedFolders", "items": [made]}
     listed = ask("GET", HOST, OBJECTS, delimiter="/", includeFoldersAsPrefixes="True").body
     assert listed["prefixes"] == ["team/"]
+    path = f"{DATA}/managedFolders/team"
+    bindings = [{"role": "roles/storage.objectViewer", "members": ["user:a@shop.example"]}]
+    written = ask("PUT", HOST, f"{path}/iam", {"bindings": bindings}).body
+    assert written == ask("GET", HOST, f"{path}%2F/iam").body
+    assert written["resourceId"] == "projects/_/buckets/data/managedFolders/team/"
     put("team/x")
     assert ask("DELETE", HOST, f"{DATA}/managedFolders/team%2F").status == 409
     assert ask("DELETE", HOST, f"{DATA}/managedFolders/team%2F", allowNonEmpty="true").status == 204
+    assert ask("GET", HOST, f"{path}/iam").status == 404
 
 
 def test_folders_are_for_hierarchical_buckets_each_in_its_parent(ask: Ask, make: Callable[..., Answer]) -> None:

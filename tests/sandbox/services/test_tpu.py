@@ -194,6 +194,8 @@ def test_several_slices_are_numbered(cloud: Cloud, ask: Ask, queue: Callable[...
     [
         ({}, 400),
         (wish(spot={}, guaranteed={}), 400),
+        (wish(queueingPolicy={"validUntilTime": "never"}), 400),
+        (wish(queueingPolicy={"validUntilDuration": "1h"}), 400),
         ({"tpu": {"nodeSpec": [{"parent": PARENT, "node": NODE}]}}, 400),
         ({"tpu": {"nodeSpec": [{"parent": PARENT, "nodeId": "n"}]}}, 400),
         ({"tpu": {"nodeSpec": [{"parent": PARENT, "node": NODE, "multisliceParams": {"nodeCount": 1}}]}}, 400),

@@ -8,7 +8,7 @@ from typing import Any
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 
-ASKED = re.compile(r"\(?\s*([\w.]+)\s*(eq|ne|!=|=|:)\s*\"?'?([^\"')]*)'?\"?\s*\)?")
+ASKED = re.compile(r"""\(?\s*([\w.]+)\s*(eq|ne|!=|=|:)\s*(?:"([^"]*)"|'([^']*)'|([^\s)"']+))\s*\)?""")
 
 
 def wanted(call: Call, found: list[tuple[str, Body]]) -> list[tuple[str, Body]]:
@@ -24,10 +24,18 @@ def wanted(call: Call, found: list[tuple[str, Body]]) -> list[tuple[str, Body]]:
     for part in re.split(r"\s+AND\s+|(?<=\))\s*(?=\()", text):
         asked = ASKED.fullmatch(part.strip())
         if asked is None:
-            raise Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", reason="invalid")
-        path, sign, value = asked.groups()
-        found = [(name, body) for name, body in found if _fits(body, path, sign, value)]
+            raise _unreadable(text)
+        path, sign, *values = asked.groups()
+        value = next(value for value in values if value is not None)
+        try:
+            found = [(name, body) for name, body in found if _fits(body, path, sign, value)]
+        except re.error:
+            raise _unreadable(text) from None
     return found
+
+
+def _unreadable(text: str) -> Refused:
+    return Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", reason="invalid")
 
 
 def _fits(body: Body, path: str, sign: str, value: str) -> bool:

@@ -66,7 +66,6 @@ def _fill(call: Call, body: Body, name: str) -> None:
         "updated": now,
     }
     body.setdefault("storageClass", "STANDARD")
-    body.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
     if kind == "region":
         body["satisfiesPZI"] = True
 
@@ -83,10 +82,10 @@ def _settle(call: Call, body: Body, before: Body) -> None:
     else:
         uniform.pop("lockedTime", None)
     access["bucketPolicyOnly"] = dict(uniform)
-    soft = body["softDeletePolicy"]
-    if soft.get("retentionDurationSeconds") == "0":
+    soft = body.setdefault("softDeletePolicy", {})
+    if soft.setdefault("retentionDurationSeconds", WEEK) == "0":
         soft.pop("effectiveTime", None)
-    elif soft.get("retentionDurationSeconds") != before.get("softDeletePolicy", {}).get("retentionDurationSeconds"):
+    elif soft["retentionDurationSeconds"] != before.get("softDeletePolicy", {}).get("retentionDurationSeconds"):
         soft["effectiveTime"] = now
     if body["locationType"] != "region":
         body.setdefault("rpo", "DEFAULT")
@@ -152,7 +151,6 @@ def _change(call: Call, after: Body) -> Any:
     after |= {key: before[key] for key in SERVER_SAYS if key in before}
     after |= {"metageneration": str(int(before["metageneration"]) + 1), "updated": rfc3339_ms(call)}
     after.setdefault("storageClass", "STANDARD")
-    after.setdefault("softDeletePolicy", {"retentionDurationSeconds": WEEK})
     after.pop("acl", None)
     after.pop("defaultObjectAcl", None)
     _settle(call, after, before)
@@ -240,29 +238,21 @@ def _first_policy(call: Call, body: Body) -> Body:
 
 
 def get_policy(call: Call) -> Any:
-    there(call, _bucket_of(call.owner))
-    return _policy(call, verbs.get_iam_policy(call))
+    return _policy(there(call), verbs.get_iam_policy(call))
 
 
 def set_policy(call: Call) -> Any:
-    there(call, _bucket_of(call.owner))
-    return _policy(call, verbs.set_iam_policy(call))
+    return _policy(there(call), verbs.set_iam_policy(call))
 
 
-def _policy(call: Call, policy: Body) -> Body:
-    words = call.owner.split("/")
-    inside = f"/managedFolders/{'/'.join(words[3:])}" if len(words) > 2 else ""
-    return {"version": 1} | policy | {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{words[1]}{inside}"}
+def _policy(body: Body, policy: Body) -> Body:
+    return policy | {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{body['name']}"}
 
 
 def permissions(call: Call) -> Any:
-    there(call, _bucket_of(call.owner))
+    there(call, "/".join(call.owner.split("/")[:2]))
     asked = call.query.get("permissions", "")
     return {"kind": "storage#testIamPermissionsResponse"} | ({"permissions": asked.split(",")} if asked else {})
-
-
-def _bucket_of(owner: str) -> str:
-    return "/".join(owner.split("/")[:2])
 
 
 def there(call: Call, name: str = "") -> Body:

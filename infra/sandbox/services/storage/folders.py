@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
+from infra.sandbox import verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
@@ -83,6 +85,21 @@ def delete(call: Call) -> Any:
         raise Refused(409, "The folder you tried to delete is not empty.", reason="conflict", style="both")
     call.cloud.remove(HOST, key)
     return Answer(204, None)
+
+
+def get_policy(call: Call) -> Any:
+    return _with_policy(call, verbs.get_iam_policy)
+
+
+def set_policy(call: Call) -> Any:
+    return _with_policy(call, verbs.set_iam_policy)
+
+
+def _with_policy(call: Call, verb: Callable[[Call], Body]) -> Body:
+    """A managed folder's own policy; it goes with the folder."""
+    call.owner, body = _there(call)
+    said = {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{body['bucket']}/managedFolders/{body['name']}"}
+    return {"version": 1} | verb(call) | said
 
 
 def _there(call: Call) -> tuple[str, Body]:

@@ -146,7 +146,7 @@ def get(call: Call) -> Any:
     if call.query.get("alt") != "media":
         return body
     headers = {
-        "Content-Type": body["contentType"],
+        "Content-Type": body.get("contentType", "application/octet-stream"),  # the default: Object.contentType in the discovery document
         "ETag": body["etag"],
         "X-Goog-Generation": body["generation"],
         "X-Goog-Metageneration": body["metageneration"],

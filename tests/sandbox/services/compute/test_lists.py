@@ -32,7 +32,15 @@ def test_list_comes_by_pages(compute: Any) -> None:
 
 @pytest.mark.parametrize(
     ("asked", "names"),
-    [("name eq b", ["b"]), ("name = b", ["b"]), ("name eq [ab]", ["a", "b"]), ("(name ne a)", ["b"]), ("labels.tier:*", ["a"])],
+    [
+        ("name eq b", ["b"]),
+        ("name = b", ["b"]),
+        ("name eq [ab]", ["a", "b"]),
+        ("(name ne a)", ["b"]),
+        ('name eq "(b|c).*"', ["b"]),
+        ("labels.tier:*", ["a"]),
+        ("(name = a) (labels.tier = x)", ["a"]),
+    ],
 )
 def test_list_is_filtered(compute: Any, asked: str, names: list[str]) -> None:
     compute.make("global/addresses", {"name": "a", "labels": {"tier": "x"}})
@@ -41,8 +49,11 @@ def test_list_is_filtered(compute: Any, asked: str, names: list[str]) -> None:
     assert [item["name"] for item in compute.get("global/addresses", filter=asked)["items"]] == names
 
 
-def test_filter_that_is_none_is_refused(compute: Any) -> None:
-    assert compute.refused("GET", "global/addresses", filter="what?")[::2] == (400, "invalid")
+@pytest.mark.parametrize("asked", ["what?", 'name eq "("'])
+def test_filter_that_is_none_is_refused(compute: Any, asked: str) -> None:
+    compute.make("global/addresses", {"name": "a"})
+
+    assert compute.refused("GET", "global/addresses", filter=asked)[::2] == (400, "invalid")
 
 
 def test_aggregated_list_names_every_place(compute: Any) -> None:
