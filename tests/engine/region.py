@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,8 +83,9 @@ class Region:
         return process.ask(running, method, path, body)
 
     def made(self) -> list[str]:
-        """What stands in the sandbox and did not come with it."""
-        return sorted(f"{one['service']}/{one['name']}" for one in self.ask("GET", "resources")["resources"] if not one["own"])
+        """What stands in the sandbox and did not come with it; names that the service makes up are left out."""
+        found = [f"{one['service']}/{one['name']}" for one in self.ask("GET", "resources")["resources"] if not one["own"]]
+        return sorted(re.sub(r"(budgets|notificationChannels)/[^/]+$", r"\1", name) for name in found)
 
     def git_status(self) -> str:
         return subprocess.run(["git", "status", "--porcelain"], cwd=self.folder, capture_output=True, text=True, check=True).stdout

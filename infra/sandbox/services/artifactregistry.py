@@ -11,11 +11,9 @@ HOST = "artifactregistry.googleapis.com"
 
 
 def _prepare(call: Call) -> None:
-    """The official provider writes the id's parameter in small letters; a policy needs its repository."""
+    """The official provider writes the id's parameter in small letters."""
     if "repository_id" in call.query:
         call.query = {**call.query, "repositoryId": call.query["repository_id"]}
-    if call.method.verb in ("getIamPolicy", "setIamPolicy") and call.cloud.store.get(HOST, call.owner) is None:
-        raise _not_found(call)
 
 
 def _fill(call: Call, body: Body) -> None:

@@ -201,11 +201,6 @@ def _unwrap(call: Call) -> tuple[Body, str]:
     return call.body.get(call.kind.resource.rpartition(".")[2][:-1], {}), mask
 
 
-def _prepare(call: Call) -> None:
-    if call.method.verb in ("getIamPolicy", "setIamPolicy"):
-        _there(call, call.owner)
-
-
 SERVICE = Service(
     host=HOST,
     apis=("pubsub.v1",),
@@ -241,5 +236,4 @@ SERVICE = Service(
     unwrap=_unwrap,
     not_found=lambda call: _missing(call.target),
     exists=_exists,
-    prepare=_prepare,
 )

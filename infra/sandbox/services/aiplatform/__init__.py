@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from infra.sandbox import verbs
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call, Kind, Service
 from infra.sandbox.services.aiplatform import endpoints, models, parts
@@ -13,12 +12,9 @@ ITEMS = ("image", "text", "video")
 
 
 def _prepare(call: Call) -> None:
-    if call.method.verb not in ("getIamPolicy", "setIamPolicy"):
-        return
-    if call.method.resource == "projects.locations.models":
+    """A model's policy is that of all its versions."""
+    if call.method.resource == "projects.locations.models" and call.method.verb in ("getIamPolicy", "setIamPolicy"):
         call.owner, _ = models.find(call, call.owner)
-    call.target = call.owner
-    verbs.stored(call)
 
 
 def _fill_tensorboard(call: Call, body: Body) -> None:
