@@ -13,13 +13,14 @@ from pathlib import Path
 from infra.findings import Found
 from infra.local.engine import fetch, find, plugin
 from infra.local.home import Home
+from infra.sandbox import process
 
 PULUMI_INSTALL = "https://www.pulumi.com/docs/iac/download-install/"
 
 
 def inspect() -> list[Found]:
     """Everything that a check, and later a deployment from this machine, needs. Fails soft: each thing is one finding."""
-    return [_python(), *_packages(), _pulumi(), *_plugins(), _gcloud(), _credentials()]
+    return [_python(), *_packages(), _pulumi(), *_plugins(), _sandbox(), _gcloud(), _credentials()]
 
 
 def _python() -> Found:
@@ -51,12 +52,12 @@ def _pinned(package: str) -> str:
 
 def _pulumi() -> Found:
     """The engine, which one it is, and why. `check` works without it; a deployment does not."""
-    on_path = shutil.which("pulumi")
+    on_path = find.on_path()
     engine = find.find()
     if engine is not None and engine.origin == "on PATH":
         return Found("engine", "ok", f"pulumi {engine.version}, the official one on PATH ({engine.path})")
     if on_path:
-        version = find.version_of(Path(on_path))
+        version = find.version_of(on_path)
         oldest = ".".join(map(str, find.OLDEST))
         why = f"{version} ({on_path}) is older than {oldest}" if version else f"{on_path} does not say its version"
         return Found("engine", "failed" if version else "warning", f"pulumi {why}", f"install a newer one: {PULUMI_INSTALL}")
@@ -90,6 +91,14 @@ def _plugins() -> Iterator[Found]:
     if ours is not None:
         which = "the official one" if ours.kind == "official" else "the stand-in of this project, which speaks to the sandbox only"
         yield Found("gcp plugin of `accelform up`", "ok", f"{version}, {which} ({ours.why})")
+
+
+def _sandbox() -> Found:
+    """The local Google Cloud of this checkout."""
+    found = process.running(Home.of(Path.cwd()).sandbox)
+    if found is None:
+        return Found("sandbox", "ok", "does not run; `accelform up` starts it")
+    return Found("sandbox", "ok", f"{found.base} (process {found.pid})")
 
 
 def _gcloud() -> Found:

@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,9 +42,21 @@ class Request:
 class Cloud:
     """Everything that stands in one sandbox."""
 
-    def __init__(self, store: Store | None = None, clock: Clock | None = None, services: tuple[Service, ...] = SERVICES) -> None:
+    def __init__(
+        self,
+        store: Store | None = None,
+        clock: Clock | None = None,
+        services: tuple[Service, ...] = SERVICES,
+        *,
+        masked: Collection[str] = (),
+    ) -> None:
+        """
+        Args:
+            masked: Texts that stand for the current etag or fingerprint: in recordings that are replayed. (default: none)
+        """
         self.store = store or Store()
         self.clock = clock or Clock()
+        self.masked = frozenset(masked)
         self.faults = Faults()
         self.projects = Projects(self)
         self.services = {service.host: service for service in services}

@@ -1,7 +1,7 @@
 """
 The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PATH` of Google.
 
-    python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE]
+    python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
 `/sandbox/...` is its own: `status`, `clock`, `faults`, `calls`, `projects`, `resources`.
 """
@@ -167,12 +167,14 @@ def bound(port: int) -> socket.socket:
     raise OSError("no port is free")
 
 
-def serve(folder: Path, port: int, projects: Sequence[str], *, manual_clock: bool, currency: str | None = None) -> None:
+def serve(
+    folder: Path, port: int, projects: Sequence[str], *, manual_clock: bool, currency: str | None = None, masked: Sequence[str] = ()
+) -> None:
     """Serves one folder until it is ended; holds its lock for as long."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        cloud = Cloud(Store(folder / "cloud.sqlite"), Clock(manual=manual_clock))
+        cloud = Cloud(Store(folder / "cloud.sqlite"), Clock(manual=manual_clock), masked=masked)
         if currency:
             cloud.projects.set_currency(currency)
         for project in projects:
@@ -196,9 +198,23 @@ def main() -> None:
     parser.add_argument("--manual-clock", action="store_true")
     parser.add_argument("--project", action="append", default=[])
     parser.add_argument("--currency", metavar="CODE", help="of the billing account, ISO 4217 (default: as it was; at first USD)")
+    parser.add_argument(
+        "--masked",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="stands for the current etag or fingerprint: for replays",
+    )
     arguments = parser.parse_args()
     gc.freeze()  # documents and modules stay for ever: the collector need not look at them
-    serve(arguments.folder, arguments.port, arguments.project, manual_clock=arguments.manual_clock, currency=arguments.currency)
+    serve(
+        arguments.folder,
+        arguments.port,
+        arguments.project,
+        manual_clock=arguments.manual_clock,
+        currency=arguments.currency,
+        masked=arguments.masked,
+    )
 
 
 if __name__ == "__main__":

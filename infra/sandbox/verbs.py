@@ -108,8 +108,7 @@ def set_iam_policy(call: Call) -> Any:
     wanted = call.body.get("policy", call.body)
     key = f"{call.service.host}/{call.owner}"
     before = call.cloud.store.get("policies", key) or {"etag": etags.UNSET}
-    if wanted.get("etag"):
-        etags.check(wanted["etag"], before["etag"])
+    etags.check(call.cloud, wanted.get("etag", ""), before["etag"])
     for binding in wanted.get("bindings", []):
         for member in binding.get("members", []):
             call.cloud.check_member(member)

@@ -135,6 +135,21 @@ def test_a_policy_is_replaced_only_as_it_was_read(ask: Ask) -> None:
     assert "bindings" not in ask("GET", "pubsub.googleapis.com", f"{topic}:getIamPolicy").body
 
 
+def test_a_policy_of_an_etag_that_nobody_gave_is_refused_unless_it_is_said_to_be_a_mask(ask: Ask, cloud: Cloud) -> None:
+    bucket, topic = "storage/v1/b/shop-media", "v1/projects/{project}/topics/orders"
+    assert ask("POST", "storage.googleapis.com", "storage/v1/b", {"name": "shop-media"}, project="shop-prod").status == 200
+    assert ask("PUT", "pubsub.googleapis.com", topic, {}).status == 200
+    policy = {"etag": "masked", "bindings": []}
+
+    def write() -> tuple[int, int]:
+        storage = ask("PUT", "storage.googleapis.com", f"{bucket}/iam", policy)
+        return storage.status, ask("POST", "pubsub.googleapis.com", f"{topic}:setIamPolicy", {"policy": policy}).status
+
+    assert write() == (412, 409)
+    cloud.masked = frozenset({"masked"})
+    assert write() == (200, 200)
+
+
 def test_what_is_not_there_has_no_policy(ask: Ask) -> None:
     topic = "v1/projects/{project}/topics/orders"
     assert ask("GET", "pubsub.googleapis.com", f"{topic}:getIamPolicy").status == 404

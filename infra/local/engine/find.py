@@ -49,18 +49,20 @@ def find() -> Engine | None:
 
 def official() -> Engine | None:
     """The one on PATH, where it says its version and is not too old."""
-    path = shutil.which("pulumi", path=_path_of_others())
-    version = version_of(Path(path)) if path else None
+    path = on_path()
+    version = version_of(path) if path else None
     if path is None or version is None or as_numbers(version) < OLDEST:
         return None
-    return Engine(Path(path), version, "on PATH")
+    return Engine(path, version, "on PATH")
 
 
-def _path_of_others() -> str:
-    """PATH without what a prepared shell put there: our own engines, and the `pulumi` of a checkout that calls one of them."""
+def on_path() -> Path | None:
+    """The `pulumi` of the user: not what a prepared shell put on PATH, our own engines and the `pulumi` of a checkout that calls one."""
     own = (str(cache()), str(fetched_folder()))
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return os.pathsep.join(folder for folder in folders if folder not in own and Path(folder).parts[-2:] != (".accelform", "bin"))
+    theirs = [folder for folder in folders if folder not in own and Path(folder).parts[-2:] != (".accelform", "bin")]
+    path = shutil.which("pulumi", path=os.pathsep.join(theirs))
+    return Path(path) if path else None
 
 
 def fetched() -> Engine | None:

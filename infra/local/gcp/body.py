@@ -110,12 +110,12 @@ def labels(found: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _decoded(row: ResourceType, declared: dict[str, Any] | None, found: Any, dotted: str, field: Field, written: Any) -> Any:
-    if found is None:
-        if field.unread:
+    if found is None or (field.unread and is_empty(found)):
+        if field.unread and written is not None:
             return written
         if field.absent is not BY_TYPE:
             return field.absent
-        return ZEROS[schema.kind(declared)] if declared else None
+        return ZEROS[schema.kind(declared)] if declared else ""
     if declared is None:
         return field.codec.decode(found)
     value = field.codec.decode(found)

@@ -41,7 +41,7 @@ class Field:
     unread: bool = False
     """Google need not answer with it: then what the program wrote stands."""
     absent: Any = BY_TYPE
-    """The output where Google's answer has nothing."""
+    """The output where Google's answer has nothing. (default: the zero of an input's type; of what is no input, the empty string)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +167,6 @@ REGION = Codec(lambda value, names: f"projects/{names['project']}/global/regions
 """The odd form is what the official provider sends."""
 ZONE = Codec(lambda value, names: f"projects/{names['project']}/global/zones/{last(value)}", last)
 INT64 = Codec(lambda value, _: str(value), int)
-"""Google's JSON has 64-bit numbers as strings."""
+"""Google's JSON has 64-bit numbers as strings. Most ids are such numbers, and some ids are strings in the state: that is the SDK's choice."""
 ONE_OF_LIST = Codec(lambda value, _: [value], lambda value: value[0] if value else None)
 """A list at Google that the provider has as one value."""

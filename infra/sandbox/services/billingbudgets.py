@@ -30,8 +30,7 @@ def patch(call: Call) -> Any:
     call.target = call.owner
     before = verbs.stored(call)
     sent, mask = unwrap(call)
-    if sent.get("etag"):
-        etags.check(sent["etag"], before["etag"])
+    etags.check(call.cloud, sent.get("etag", ""), before["etag"])
     cap = before.get("spendCap")
     fields = mask.split(",") if mask else []
     if cap and fields and not any(field in ("spendCap", "spendCap.inputState") for field in fields):

@@ -23,8 +23,11 @@ IGNORED = {"etag", "fingerprint", "metadataFingerprint", "tagsFingerprint", "lab
 ECHOED = {"source", "mode", "deviceName", "index", "type", "interface", "networkIP", "initializeParams", "diskSizeGb"}
 """What the echo wrote into an instance's recorded disks and cards, after the request: there nothing is compared."""
 
-WRITTEN = {"addressType", "calendarPeriod"}
-"""What the recording's echo was not sent, and so did not answer; Google does, and until then what was written stands here."""
+WRITTEN = {"addressType", "calendarPeriod", "metadataFields"}
+"""What the recording's echo was not sent, or sent empty, and so answered otherwise than Google does."""
+
+NO_SECRET = {SIGNATURE: SECRET, "plaintext": '""'}
+"""How the recording has a secret that was not written."""
 
 ALWAYS: dict[str, dict[str, Any]] = {
     "gcp:billing/budget:Budget": {},
@@ -162,20 +165,14 @@ def _plain(value: Any, key: str = "") -> Any:
 
 
 def _alike(wanted: Any, found: Any, name: str) -> bool:
-    """Whether two outputs are the same where the recording's echo had something: its empty values are all the same."""
-    if name in IGNORED | WRITTEN or (_empty(wanted) and _empty(found)):
+    """Whether two outputs are the same: null, zero and the empty string are three things, and a number is no string."""
+    if name in IGNORED | WRITTEN or (wanted == NO_SECRET and found == ""):
         return True
     if isinstance(wanted, dict) and isinstance(found, dict):
         return all(_alike(wanted.get(key), found.get(key), key) for key in {*wanted, *found})
     if isinstance(wanted, list) and isinstance(found, list):
         return len(wanted) == len(found) and all(_alike(a, b, "") for a, b in zip(_sorted(wanted), _sorted(found), strict=True))
-    return bool(_plain(wanted) == _plain(found)) or str(wanted) == str(found)
-
-
-def _empty(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(_empty(part) for key, part in value.items()) or (value.get(SIGNATURE) == SECRET and value["plaintext"] == '""')
-    return value in (None, "", 0, False, [])
+    return bool(_plain(wanted) == _plain(found)) and isinstance(wanted, bool) is isinstance(found, bool)
 
 
 def _sorted(value: list[Any]) -> list[Any]:

@@ -182,7 +182,9 @@ def test_objective_of_a_service(ask: Any, cloud: Cloud) -> None:
     assert ask("GET", HOST, f"{services}/none").body["error"]["message"] == f"There is no service with id 'none' in project '{number}'"
 
 
-@pytest.mark.parametrize("change", [{"goal": 1}, {"goal": 0}, {"rollingPeriod": "90s"}, {"rollingPeriod": "a day"}, {"calendarPeriod": "DAY"}])
+@pytest.mark.parametrize(
+    "change", [{"goal": 1}, {"goal": 0}, {"rollingPeriod": "90s"}, {"rollingPeriod": "a day"}, {"calendarPeriod": "DAY"}]
+)
 def test_what_an_objective_may_not_be(ask: Any, change: dict[str, Any]) -> None:
     ask("POST", HOST, "v3/projects/{project}/services", {"custom": {}}, serviceId="ranker")
 

@@ -158,7 +158,7 @@ def test_a_policy_is_read_changed_and_written(ask: Ask, make: Callable[..., Answ
     own = {"role": "roles/storage.objectUser", "members": ["user:a@shop.example"]}
     written = ask("PUT", HOST, f"{DATA}/iam", {"bindings": [*policy["bindings"], own], "etag": policy["etag"], "version": 3}).body
     assert (written["bindings"][-1], written["etag"] != policy["etag"]) == (own, True)
-    assert ask("PUT", HOST, f"{DATA}/iam", {"bindings": [], "etag": policy["etag"]}).status == 409
+    assert ask("PUT", HOST, f"{DATA}/iam", {"bindings": [], "etag": policy["etag"]}).status == 412
     assert ask("GET", HOST, f"{DATA}/iam/testPermissions", permissions="a,b").body["permissions"] == ["a", "b"]
 
 

@@ -4,7 +4,11 @@ import sys
 
 sys.path.pop(0)  # this folder: what is imported is the installed package
 
-from infra.local.gcp.provider import Gcp
-from infra.provider.server import serve
+from infra.provider import start
+
+start.lightly()
+
+from infra.local.gcp.provider import Gcp  # noqa: E402 - lightly
+from infra.provider.server import serve  # noqa: E402 - lightly
 
 serve(Gcp())

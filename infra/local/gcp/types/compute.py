@@ -51,8 +51,9 @@ SUBNETWORK = ResourceType(
     fields=(
         Field("region", codec=REGION),
         Field("logConfig", always=True, zero={"enable": False}, codec=LOGGED),
-        Field("logConfig.metadataFields", always=True),
-        Field("subnetworkId", "id"),
+        Field("logConfig.metadataFields", always=True, absent=None),
+        Field("subnetworkId", "id", codec=INT64),
+        Field("fingerprint", codec=Codec(decode=lambda _: None), absent=None),
         Field("params", unread=True),
     ),
     updates=(
@@ -92,6 +93,7 @@ FIREWALL = ResourceType(
         Field("allows.protocol", "IPProtocol"),
         Field("denies", "denied"),
         Field("denies.protocol", "IPProtocol"),
+        *(Field(name, absent=None) for name in ("sourceServiceAccounts", "sourceTags", "targetServiceAccounts", "targetTags")),
         Field("logConfig", always=True, zero={"enable": False}, codec=LOGGED),
         Field("params", unread=True),
     ),
@@ -187,8 +189,11 @@ DISK = ResourceType(
         Field("image", "sourceImage"),
         Field("snapshot", "sourceSnapshot"),
         Field("diskId", "id"),
+        Field("architecture", absent=None),
+        Field("sourceStorageObject", absent=None),
         Field("params", unread=True),
         Field("physicalBlockSizeBytes", codec=INT64),
+        Field("users", absent=[]),
     ),
     updates=(
         SET_LABELS,
@@ -220,7 +225,7 @@ RESIZE_REQUEST = ResourceType(
     "compute",
     f"{ZONAL}/instanceGroupManagers/{{instanceGroupManager}}/resizeRequests/{{name}}",
     url_only=("instanceGroupManager",),
-    fields=(Field("zone", codec=ZONE), Field("statuses", "status", codec=Codec(decode=lambda value: [value] if value else []))),
+    fields=(Field("zone", codec=ZONE), Field("statuses", "status", codec=Codec(decode=lambda value: [value] if value else []), absent=[])),
     lifecycle=ResizeRequest,
 )
 

@@ -221,6 +221,9 @@ INSTANCE = ResourceType(
         Field("bootDisk.initializeParams.image", "sourceImage"),
         Field("bootDisk.initializeParams.size", "diskSizeGb", codec=INT64),
         Field("bootDisk.initializeParams.type", "diskType", codec=_link("diskTypes")),
+        Field("bootDisk.initializeParams.labels", absent={}),
+        Field("bootDisk.initializeParams.replicaZones", absent=None),
+        Field("bootDisk.initializeParams.resourcePolicies", absent=None),
         Field("bootDisk.initializeParams.snapshot", "sourceSnapshot"),
         Field("canIpForward", always=True),
         Field("deletionProtection", always=True),
@@ -233,7 +236,7 @@ INSTANCE = ResourceType(
         Field("params", always=True, zero={}, unread=True),
         Field("reservationAffinity", codec=AFFINITY),
         Field("reservationAffinity.type", "consumeReservationType"),
-        Field("resourcePolicies", codec=ONE_OF_LIST),
+        Field("resourcePolicies", codec=ONE_OF_LIST, absent=None),
         Field("scheduling", always=True, zero={"automaticRestart": True}),
         *scheduling(
             "scheduling",

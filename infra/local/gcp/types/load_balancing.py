@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from infra.local.gcp.lifecycle import Lifecycle
-from infra.local.gcp.resource_type import ONE_OF_LIST, REGION, ZONE, Codec, Field, ResourceType, Update
+from infra.local.gcp.resource_type import INT64, ONE_OF_LIST, REGION, ZONE, Codec, Field, ResourceType, Update
 
 GLOBAL = "projects/{project}/global"
 SET_LABELS = Update(("labels",), "POST", "/setLabels", kept=("labelFingerprint",))
@@ -43,7 +43,7 @@ HEALTH_CHECK = ResourceType(
         "httpHealthCheck.requestPath": "/",
         "httpsHealthCheck.requestPath": "/",
     },
-    fields=(Field("logConfig", absent={"enable": False}),),
+    fields=(Field("logConfig", absent={"enable": False}), Field("sourceRegions", absent=None)),
     updates=(Update(method="PUT"),),
     lifecycle=HealthCheck,
 )
@@ -54,9 +54,12 @@ BACKEND_SERVICE = ResourceType(
     f"{GLOBAL}/backendServices/{{name}}",
     defaults={"backends.capacityScaler": 1, "connectionDrainingTimeoutSec": 300},
     fields=(
+        Field("customRequestHeaders", absent=None),
+        Field("customResponseHeaders", absent=None),
+        Field("logConfig.optionalFields", absent=None),
         Field("connectionDrainingTimeoutSec", "connectionDraining.drainingTimeoutSec"),
         Field("enableCdn", "enableCDN"),
-        Field("generatedId", "id"),
+        Field("generatedId", "id", codec=INT64),
         Field("healthChecks", codec=ONE_OF_LIST),
         Field("iap", always=True, codec=Codec(decode=lambda value: value or None)),
         Field("params", unread=True),
@@ -88,7 +91,7 @@ URL_MAP = ResourceType(
     "compute",
     f"{GLOBAL}/urlMaps/{{name}}",
     fields=(
-        Field("mapId", "id"),
+        Field("mapId", "id", codec=INT64),
         *(
             Field(path, codec=IN_FULL)
             for path in (
@@ -111,7 +114,7 @@ HTTP_PROXY = ResourceType(
     "gcp:compute/targetHttpProxy:TargetHttpProxy",
     "compute",
     f"{GLOBAL}/targetHttpProxies/{{name}}",
-    fields=(Field("proxyId", "id"),),
+    fields=(Field("proxyId", "id", codec=INT64),),
     updates=(Update(("urlMap",), "POST", "/setUrlMap"),),
 )
 
@@ -123,7 +126,7 @@ HTTPS_PROXY = ResourceType(
     virtual={"certificateManagerCertificates": None},
     unsupported=("certificateManagerCertificates",),
     computed=("tlsEarlyData",),
-    fields=(Field("proxyId", "id"), Field("serverTlsPolicy", always=True, zero=None)),
+    fields=(Field("proxyId", "id", codec=INT64), Field("serverTlsPolicy", always=True, zero=None)),
     updates=(
         Update(("urlMap",), "POST", "/setUrlMap"),
         Update(("sslCertificates",), "POST", "/setSslCertificates"),
@@ -138,7 +141,7 @@ CERTIFICATE = ResourceType(
     "compute",
     f"{GLOBAL}/sslCertificates/{{name}}",
     defaults={"type": "MANAGED"},
-    fields=(Field("certificateId", "id"), Field("subjectAlternativeNames", codec=Codec())),
+    fields=(Field("certificateId", "id", codec=INT64), Field("subjectAlternativeNames", absent=[])),
 )
 
 FORWARDING_RULE = ResourceType(
@@ -148,10 +151,11 @@ FORWARDING_RULE = ResourceType(
     virtual={"noAutomateDnsZone": None},
     unsupported=("noAutomateDnsZone",),
     fields=(
-        Field("forwardingRuleId", "id"),
+        Field("forwardingRuleId", "id", codec=INT64),
         Field("ipAddress", "IPAddress"),
         Field("ipProtocol", "IPProtocol"),
         Field("portRange", codec=ONE_PORT),
+        Field("sourceIpRanges", absent=None),
     ),
     computed=("ipAddress", "ipProtocol", "network", "networkTier"),
     updates=(SET_LABELS, Update(("target",), "POST", "/setTarget"), Update()),
@@ -195,7 +199,7 @@ ENDPOINT_GROUP = ResourceType(
     "gcp:compute/networkEndpointGroup:NetworkEndpointGroup",
     "compute",
     "projects/{project}/zones/{zone}/networkEndpointGroups/{name}",
-    fields=(Field("zone", codec=ZONE), Field("generatedId", "id")),
+    fields=(Field("zone", codec=ZONE), Field("generatedId", "id", codec=INT64), Field("size", absent=0)),
 )
 
 SERVERLESS_GROUP = ResourceType(

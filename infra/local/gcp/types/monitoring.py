@@ -47,8 +47,9 @@ ALERT_POLICY = ResourceType(
     fields=(
         Field("enabled", always=True),
         Field("name"),
-        Field("creationRecords", "creationRecord", codec=Codec(decode=lambda value: [value])),
+        Field("creationRecords", "creationRecord", codec=Codec(decode=lambda value: [value]), absent=[]),
         Field("conditions.conditionThreshold.thresholdValue", always=True),
+        Field("conditions.conditionThreshold.aggregations.groupByFields", absent=None),
     ),
     computed=("conditions.name",),
     updates=(Update(mask=True),),

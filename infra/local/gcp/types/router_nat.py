@@ -80,7 +80,8 @@ ROUTER_NAT = ResourceType(
     sets=("subnetworks", "natIps", "drainNatIps", "subnetworks.sourceIpRangesToNats"),
     fields=(
         Field("drainNatIps", always=True),
-        Field("initialNatIps", always=True, unread=True),
+        Field("initialNatIps", always=True, unread=True, absent=None),
+        Field("autoNetworkTier", absent=None),
         Field("nat64Subnetworks", always=True),
         Field("natIps", always=True),
         Field("rules", always=True),

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from infra.local.gcp.resource_type import Field, ResourceType, Update
+from typing import Any
+
+from infra.local.gcp.resource_type import Codec, Field, ResourceType, Update
 
 PARENT = "projects/{project}/locations/{zone}"
+
+def _endpoints(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Where each host is; its external address is an object at Google, and a list in the state."""
+    return [
+        {
+            "accessConfigs": [{"externalIp": one["accessConfig"].get("externalIp", "")}] if one.get("accessConfig") else [],
+            "ipAddress": one.get("ipAddress", ""),
+            "port": one.get("port", 0),
+        }
+        for one in found
+    ]
+
+
+ENDPOINTS = Codec(decode=_endpoints)
 
 V2_VM = ResourceType(
     "gcp:tpu/v2Vm:V2Vm",
@@ -13,14 +29,18 @@ V2_VM = ResourceType(
     create_query={"nodeId": "{name}"},
     url_only=("zone",),
     fields=(
+        Field("multisliceNode", absent=False),
         Field("networkConfig.canIpForward", always=True),
         Field("networkConfig.enableExternalIps", always=True),
         Field("networkConfigs.canIpForward", always=True),
         Field("networkConfigs.enableExternalIps", always=True),
+        Field("networkEndpoints", codec=ENDPOINTS, absent=[]),
         Field("schedulingConfig.preemptible", always=True),
         Field("schedulingConfig.reserved", always=True),
         Field("schedulingConfig.spot", always=True),
         Field("serviceAccount.scopes", "scope"),
+        Field("symptoms", absent=[]),
+        Field("tags", absent=None),
     ),
     computed=(
         "acceleratorConfig",

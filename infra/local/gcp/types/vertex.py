@@ -22,7 +22,7 @@ ENDPOINT = ResourceType(
     create_query={"endpointId": "{name}"},
     url_only=("name", "location"),
     virtual={"region": None},
-    fields=(Field("trafficSplit", codec=AS_JSON),),
+    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[]), Field("etag", absent=None)),
     updates=(Update(mask=True),),
 )
 

@@ -104,8 +104,8 @@ def check_etag(call: Call, before: Body | None) -> None:
     Raises:
         Refused: Somebody changed it since it was read. Source: Google's API improvement proposal 154.
     """
-    if before and call.body.get("etag"):
-        etags.check(call.body["etag"], before["etag"], "The etag does not match the current etag of the resource.")
+    if before:
+        etags.check(call.cloud, call.body.get("etag", ""), before["etag"], "The etag does not match the current etag of the resource.")
 
 
 def numbered(call: Call, name: str) -> str:

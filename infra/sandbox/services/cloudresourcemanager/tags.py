@@ -44,7 +44,7 @@ def patch(call: Call) -> Any:
     """PATCH: the description; done in its answer. Source: recorded, 2026-08."""
     call.target = call.owner
     body = verbs.stored(call)
-    etags.check(call.body.get("etag", ""), body["etag"])
+    etags.check(call.cloud, call.body.get("etag", ""), body["etag"])
     return _done(call, "patch", body | {"description": call.body.get("description", "")})
 
 
@@ -52,6 +52,7 @@ def delete(call: Call) -> Any:
     """DELETE: not while something is below. Source: descriptions in the discovery document."""
     call.target = call.owner
     body = verbs.stored(call)
+    etags.check(call.cloud, call.query.get("etag", ""), body["etag"])
     field, collection = ("parent", "tagValues") if call.target.startswith("tagKeys/") else ("tagValue", "tagBindings")
     below = [name for name, other in call.cloud.store.items(HOST, collection) if other[field] == call.target]
     if below:

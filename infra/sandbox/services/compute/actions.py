@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog import places
 from infra.sandbox import operations, verbs
 from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call, Service
-from infra.sandbox.services.compute import automatic, links, zones
+from infra.sandbox.services.compute import automatic, fingerprints, links, zones
 from infra.sandbox.services.compute.filters import wanted
-from infra.sandbox.services.compute.resources import HEALTH, check_fingerprint, fingerprint, user_of
+from infra.sandbox.services.compute.resources import HEALTH, user_of
 
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
@@ -70,9 +69,9 @@ def opened(call: Call) -> Body:
 def set_labels(call: Call) -> Any:
     """Replaces the labels; the answer's operation is done. Source: recorded traffic."""
     body = opened(call)
-    check_fingerprint(call.body.get("labelFingerprint", ""), body.get("labelFingerprint", ""), LABELS)
+    fingerprints.check(call, call.body.get("labelFingerprint", ""), body.get("labelFingerprint", ""), LABELS)
     body["labels"] = call.body.get("labels", {})
-    body["labelFingerprint"] = fingerprint(body["labels"])
+    body["labelFingerprint"] = fingerprints.of(body["labels"])
     return act(call, body, seconds=0)
 
 
@@ -150,10 +149,3 @@ def delete_network(call: Call) -> Any:
 def _remove_if_unused(call: Call, name: str) -> None:
     if call.cloud.store.get(links.HOST, name) is not None and not user_of(call, name):
         call.cloud.remove(links.HOST, name)
-
-
-def renewed(body: Body) -> Body:
-    """A copy whose fingerprint is another."""
-    after = copy.deepcopy(body)
-    after.pop("fingerprint", None)
-    return {**after, "fingerprint": fingerprint(after)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from infra.sandbox.clock import pacific
 from infra.sandbox.operations import number
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import links
+from infra.sandbox.services.compute import fingerprints, links
 
 SECOND = {
     "africa-south1": 218,
@@ -126,7 +126,7 @@ def subnetworks(call: Call, name: str) -> None:
 def _subnetwork(call: Call, name: str, network: str) -> Body:
     region = name.split("/")[3]
     address = f"10.{SECOND[region]}.0"
-    return {
+    body: Body = {
         "kind": "compute#subnetwork",
         "id": number(name),
         "creationTimestamp": pacific(call.now),
@@ -136,10 +136,10 @@ def _subnetwork(call: Call, name: str, network: str) -> Body:
         "region": links.LINK + "/".join(name.split("/")[:4]),
         "ipCidrRange": f"{address}.0/20",
         "gatewayAddress": f"{address}.1",
-        "fingerprint": "AAAAAAAAAAA=",
         "privateIpGoogleAccess": False,
         "privateIpv6GoogleAccess": "DISABLE_GOOGLE_ACCESS",
         "purpose": "PRIVATE",
         "stackType": "IPV4_ONLY",
         "state": "READY",
     }
+    return body | {"fingerprint": fingerprints.of(body)}

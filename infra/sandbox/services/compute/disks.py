@@ -10,9 +10,9 @@ from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import links
+from infra.sandbox.services.compute import fingerprints, links
 from infra.sandbox.services.compute.actions import act, opened
-from infra.sandbox.services.compute.resources import fingerprint, kind, missing, unused, wrong
+from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
 
 TPU_IMAGES = "ubuntu-os-accelerator-images"
 PUBLIC = frozenset(
@@ -90,7 +90,7 @@ def create_snapshot(call: Call) -> Any:
         "sourceDiskId": body["id"],
         "diskSizeGb": body.get("sizeGb", DEFAULT_GIB),
         "status": "READY",
-        "labelFingerprint": fingerprint(call.body.get("labels", {})),
+        "labelFingerprint": fingerprints.of(call.body.get("labels", {})),
         "creationSizeBytes": "0",
         "downloadBytes": "0",
         "storageBytes": "0",

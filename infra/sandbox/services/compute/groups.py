@@ -13,9 +13,9 @@ from infra.sandbox.clock import pacific
 from infra.sandbox.discovery import document
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import instances, links, zones
+from infra.sandbox.services.compute import fingerprints, instances, links, zones
 from infra.sandbox.services.compute.actions import act, opened
-from infra.sandbox.services.compute.resources import fingerprint, kind, missing, unused, wrong
+from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
 
 ACTIONS = (
     "abandoning", "creating", "creatingWithoutRetries", "deleting", "none", "recreating", "refreshing",
@@ -45,7 +45,7 @@ def _template_fill(call: Call, body: Body) -> None:
         for access in card.get("accessConfigs", []):
             access["kind"] = "compute#accessConfig"
     items = properties.get("metadata", {}).get("items", [])
-    properties["metadata"] = {**properties.get("metadata", {}), "kind": "compute#metadata", "fingerprint": fingerprint(items)}
+    properties["metadata"] = {**properties.get("metadata", {}), "kind": "compute#metadata", "fingerprint": fingerprints.of(items)}
     instances.scheduling(properties)
     if properties["scheduling"]["provisioningModel"] == "STANDARD":
         del properties["scheduling"]["provisioningModel"]
@@ -108,8 +108,10 @@ def list_instances(call: Call) -> Any:
 
 def set_named_ports(call: Call) -> Any:
     body = opened(call)
+    if "fingerprint" in call.body:
+        fingerprints.check(call, call.body["fingerprint"], body["fingerprint"], "Invalid fingerprint.")
     body["namedPorts"] = call.body.get("namedPorts", [])
-    body["fingerprint"] = fingerprint(body["namedPorts"])
+    body["fingerprint"] = fingerprints.of(body["namedPorts"])
     return act(call, body)
 
 
@@ -135,7 +137,7 @@ def _manager_fill(call: Call, body: Body) -> None:
         "name": body["name"],
         "description": "This instance group is controlled by Instance Group Manager '" + body["name"] + "'.",
         "selfLink": links.LINK + where,
-        "fingerprint": fingerprint([]),
+        "fingerprint": fingerprints.of([]),
         "namedPorts": body.get("namedPorts", []),
         "size": 0,
     } | {place: body[place] for place in ("zone", "region") if place in body}

@@ -10,10 +10,10 @@ from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import automatic, links, zones
+from infra.sandbox.services.compute import automatic, fingerprints, links, zones
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
-from infra.sandbox.services.compute.resources import fingerprint, kind, wrong
+from infra.sandbox.services.compute.resources import kind, wrong
 
 STAGING_AFTER = 5
 """Virtual seconds that a new machine is PROVISIONING before it is STAGING; at the end of its operation it is RUNNING."""
@@ -124,7 +124,7 @@ def _interface(call: Call, card: Body, index: int, region: str) -> None:
     card.setdefault("stackType", "IPV4_ONLY")
     for access in card.get("accessConfigs", []):
         external(call, access)
-    card["fingerprint"] = fingerprint({key: value for key, value in card.items() if key != "fingerprint"})
+    card["fingerprint"] = fingerprints.of({key: value for key, value in card.items() if key != "fingerprint"})
 
 
 def external(call: Call, access: Body) -> None:
@@ -175,7 +175,7 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
         "sizeGb": wanted.get("diskSizeGb", DEFAULT_GIB),
         "status": "READY",
         "physicalBlockSizeBytes": "4096",
-        "labelFingerprint": fingerprint(wanted.get("labels", {})),
+        "labelFingerprint": fingerprints.of(wanted.get("labels", {})),
     }
     for field in ("labels", "description", "provisionedIops", "provisionedThroughput", "resourcePolicies"):
         if field in wanted:
@@ -189,12 +189,12 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
 
 def metadata_of(sent: Body) -> Body:
     items = sent.get("items", [])
-    return {"kind": "compute#metadata", "fingerprint": fingerprint(items)} | ({"items": items} if items else {})
+    return {"kind": "compute#metadata", "fingerprint": fingerprints.of(items)} | ({"items": items} if items else {})
 
 
 def tags_of(sent: Body) -> Body:
     items = sent.get("items", [])
-    return {"fingerprint": fingerprint(items)} | ({"items": items} if items else {})
+    return {"fingerprint": fingerprints.of(items)} | ({"items": items} if items else {})
 
 
 def begin(call: Call, body: Body) -> None:

@@ -8,9 +8,10 @@ from infra.sandbox import operations, verbs
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import instances, links
-from infra.sandbox.services.compute.actions import act, opened, renewed
-from infra.sandbox.services.compute.resources import check_fingerprint, missing
+from infra.sandbox.services.compute import fingerprints, instances, links
+from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.fingerprints import renewed
+from infra.sandbox.services.compute.resources import missing
 
 
 def delete(call: Call) -> Any:
@@ -45,7 +46,8 @@ def reset(call: Call) -> Any:
 
 def set_metadata(call: Call) -> Any:
     body = opened(call)
-    check_fingerprint(
+    fingerprints.check(
+        call,
         call.body.get("fingerprint", ""),
         body["metadata"]["fingerprint"],
         "Supplied fingerprint does not match current metadata fingerprint.",
@@ -55,8 +57,8 @@ def set_metadata(call: Call) -> Any:
 
 def set_tags(call: Call) -> Any:
     body = opened(call)
-    check_fingerprint(
-        call.body.get("fingerprint", ""), body["tags"]["fingerprint"], "Supplied fingerprint does not match current tags fingerprint."
+    fingerprints.check(
+        call, call.body.get("fingerprint", ""), body["tags"]["fingerprint"], "Supplied fingerprint does not match current tags fingerprint."
     )
     return act(call, renewed({**body, "tags": instances.tags_of(call.body)}))
 

@@ -8,7 +8,8 @@ from typing import Any
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import automatic, links
-from infra.sandbox.services.compute.actions import act, opened, renewed
+from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.resources import kind, unused, wrong
 
 EXTERNAL = ipaddress.IPv4Address("34.80.0.2")

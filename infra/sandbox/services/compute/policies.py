@@ -6,7 +6,8 @@ from typing import Any
 
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute.actions import act, opened, renewed
+from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.resources import kind, unused, wrong
 
 LAST = 2147483647

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,11 +10,8 @@ from infra.sandbox.clock import pacific
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call, Kind, nothing
-from infra.sandbox.services.compute import automatic, links
+from infra.sandbox.services.compute import automatic, fingerprints, links
 
-RECORDED = "abcdef0123A="
-"""The one fingerprint that public recordings of Google's traffic have in place of every other. It is taken for the current one, so that
-they can be replayed; no fingerprint of the sandbox is ever this one."""
 NAME = re.compile(r"(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)")
 SECONDS: Mapping[str, float] = {"create": 10, "patch": 5, "update": 5, "delete": 10}
 REFERS = {
@@ -56,20 +50,6 @@ def missing(name: str) -> Refused:
     return Refused(404, f"The resource '{HEALTH.sub('/healthChecks/', name)}' was not found")
 
 
-def fingerprint(value: Any) -> str:
-    """Eight bytes in base64, another for every other value."""
-    return base64.b64encode(hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()[:8]).decode()
-
-
-def check_fingerprint(sent: str, current: str, said: str) -> None:
-    """
-    Raises:
-        Refused: *sent* is not the *current* one.
-    """
-    if sent not in (current, RECORDED):
-        raise Refused(412, said)
-
-
 def kind(
     resource: str,
     *,
@@ -102,7 +82,7 @@ def kind(
 
     def follows(call: Call, body: Body, before: Body) -> None:
         if "fingerprint" in call.body and "fingerprint" in before:
-            check_fingerprint(call.body["fingerprint"], before["fingerprint"], "Invalid fingerprint.")
+            fingerprints.check(call, call.body["fingerprint"], before["fingerprint"], "Invalid fingerprint.")
         body.update({field: before[field] for field in ALWAYS if field in before})
         defaults(call, body)
         changed(call, body, before)
@@ -159,9 +139,9 @@ def stamp(call: Call, body: Body) -> None:
     """Writes the fingerprints anew."""
     known = properties(call)
     if "labelFingerprint" in known or "labelFingerprint" in body:
-        body["labelFingerprint"] = fingerprint(body.get("labels", {}))
+        body["labelFingerprint"] = fingerprints.of(body.get("labels", {}))
     if "fingerprint" in known or "fingerprint" in body:
-        body["fingerprint"] = fingerprint(
+        body["fingerprint"] = fingerprints.of(
             {key: value for key, value in body.items() if key not in ("fingerprint", "labels", "labelFingerprint")}
         )
 

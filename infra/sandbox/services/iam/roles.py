@@ -67,7 +67,7 @@ def create(call: Call) -> Any:
 def patch(call: Call) -> Any:
     """PATCH, if the etag that comes with it is the role's."""
     call.target = call.owner
-    _same_etag(verbs.stored(call), call.body.get("etag", ""))
+    etags.check(call.cloud, call.body.get("etag", ""), verbs.stored(call)["etag"])
     return verbs.patch(call)
 
 
@@ -75,7 +75,7 @@ def delete(call: Call) -> Any:
     """DELETE: the role stays for a time, marked as deleted."""
     call.target = call.owner
     body = verbs.stored(call)
-    _same_etag(body, call.query.get("etag", ""))
+    etags.check(call.cloud, call.query.get("etag", ""), body["etag"])
     call.cloud.store.set_fact(f"deleted {call.target}", call.now)
     return _keep(call, body | {"deleted": True})
 
@@ -122,11 +122,6 @@ def _keep(call: Call, body: Body) -> Body:
 def _changed(call: Call, body: Body, before: Body) -> None:
     body["etag"] = etags.new(call.cloud)
     body["name"] = before["name"]
-
-
-def _same_etag(body: Body, sent: str) -> None:
-    if sent:
-        etags.check(sent, body["etag"])
 
 
 def _gone_for(call: Call, body: Body) -> float:

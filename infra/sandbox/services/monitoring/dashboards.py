@@ -12,6 +12,7 @@ from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.monitoring import shared
 from infra.sandbox.services.monitoring.shared import HOST
 
+STALE = "The dashboard was changed by somebody else: the etag is not the current one."
 SCOPES = "locations/global/metricsScopes"
 
 
@@ -28,7 +29,7 @@ def patch(call: Call) -> Any:
     before = verbs.stored(call)
     if not call.body.get("etag"):
         raise shared.required("dashboard.etag")
-    etags.check(call.body["etag"], before["etag"], "The dashboard was changed by somebody else: the etag is not the current one.")
+    etags.check(call.cloud, call.body["etag"], before["etag"], STALE)
     return verbs.replace(call)
 
 

@@ -242,7 +242,19 @@ def get_policy(call: Call) -> Any:
 
 
 def set_policy(call: Call) -> Any:
-    return _policy(there(call), verbs.set_iam_policy(call))
+    body = there(call)
+    check_policy(call)
+    return _policy(body, verbs.set_iam_policy(call))
+
+
+def check_policy(call: Call) -> None:
+    """
+    Raises:
+        Refused: The policy is not the one that was read. gsutil's `iam ch` tries again on this status.
+    """
+    sent = call.body.get("etag", "")
+    if sent and not etags.is_current(call.cloud, sent, verbs.get_iam_policy(call)["etag"]):
+        raise precondition()
 
 
 def _policy(body: Body, policy: Body) -> Body:

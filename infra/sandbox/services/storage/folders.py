@@ -10,7 +10,7 @@ from infra.sandbox import verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
-from infra.sandbox.services.storage.buckets import HOST, LINK, check_metageneration, page, refused, there
+from infra.sandbox.services.storage.buckets import HOST, LINK, check_metageneration, check_policy, page, refused, there
 
 WORDS = {"managedFolders": "storage#managedFolder", "folders": "storage#folder"}
 TOPIC = "//pubsub.googleapis.com/"
@@ -92,7 +92,12 @@ def get_policy(call: Call) -> Any:
 
 
 def set_policy(call: Call) -> Any:
-    return _with_policy(call, verbs.set_iam_policy)
+    return _with_policy(call, _set_policy)
+
+
+def _set_policy(call: Call) -> Body:
+    check_policy(call)
+    return dict(verbs.set_iam_policy(call))
 
 
 def _with_policy(call: Call, verb: Callable[[Call], Body]) -> Body:

@@ -1,0 +1,122 @@
+"""
+Recorded answers of Google Cloud against the sandbox's, case by case, in this process.
+
+The recordings and the comparison are beside the repository, and are not part of it: without them these tests are skipped. Cases that do
+not pass are listed, each with its reason, in `conformance.yaml`; the list is held exact both ways.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import random
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import pytest
+from ruamel.yaml import YAML
+
+from infra.sandbox.clock import Clock
+from infra.sandbox.cloud import Answer, Cloud, Request
+from infra.sandbox.services import SERVICES
+
+RECORDED = Path(__file__).parents[3] / "shared" / "conformance"
+TABLE = Path(__file__).with_name("conformance.yaml")
+HOSTS = {"billing": "billingbudgets", "resourcemanager": "cloudresourcemanager"}
+"""Services that the recordings call otherwise than their host."""
+UNFIT = ("ambiguous_names", "stale_read", "op_error")
+"""Flags of cases that no server can pass."""
+MADE_BY_NOBODY = re.compile(r"/global/networks/\$\{(\w+)\}(?:\?|$)")
+"""A network that a case reads before all else: the recorder took the name of the project's `default` for an id."""
+PROJECT = "conformance-project"
+MASK = "abcdef0123A="
+NOON = 1_796_040_000.0
+
+
+def cases() -> list[Any]:
+    """The cases of the sandbox's services, each by its id."""
+    ours = {service.host.partition(".")[0] for service in SERVICES}
+    found = []
+    for file in sorted(RECORDED.glob("*.json")):
+        for case in json.loads(file.read_text(encoding="utf-8"))["cases"]:
+            if HOSTS.get(case["service"], case["service"]) in ours and case["rest_only"] and not any(case[flag] for flag in UNFIT):
+                found.append(pytest.param(case, id=case["id"]))
+    return found or [pytest.param(None, marks=pytest.mark.skip(reason=f"no recordings in {RECORDED}"))]
+
+
+@pytest.fixture(scope="module")
+def replay() -> ModuleType:
+    """The comparison that comes with the recordings."""
+    spec = importlib.util.spec_from_file_location("recorded_replay", RECORDED / "replay.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    # Of times it ignores the values, but does not know these two of Cloud Storage.
+    module.VOLATILE = re.compile(rf"{module.VOLATILE.pattern}|^(timeCreated|updated)$")
+    return module
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, str]:
+    """Cases that do not pass -> why."""
+    return dict(YAML(typ="safe").load(TABLE.read_text(encoding="utf-8")))
+
+
+def differences(replay: ModuleType, case: Any) -> list[str]:
+    """What the sandbox answers unlike the recording."""
+    cloud = Cloud(clock=Clock(start=NOON, real=lambda: NOON), masked=[MASK])
+    cloud.projects.make(PROJECT)
+    bind = replay.Bindings(PROJECT, random.Random(case["id"]))
+    first = case["steps"][0]
+    if first["method"] == "GET" and first["status"] == 200 and (network := MADE_BY_NOBODY.search(first["url"])):
+        bind[network[1]] = "default"
+    if not any(step["method"] == "POST" and step["url"].partition("?")[0].endswith("/projects") for step in case["steps"]):
+        bind["projectNumber"] = cloud.projects.number(PROJECT)  # else it is the number of the project that the case makes
+    found: list[str] = []
+    for number, step in enumerate(case["steps"]):
+        answer = asked(cloud, step, bind)
+        polls = step.get("lro") == "poll" and step.get("lro_done")
+        while polls and answer.status < 400 and not replay.finished(answer.body):
+            answer = asked(cloud, step, bind)
+        where = f"{number} {step['method']} {step['url'].partition('?')[0]}"
+        if answer.status != step["status"]:
+            return [*found, f"{where}: {answer.status} for {step['status']}: {json.dumps(answer.body)}"]
+        if step.get("lro") == "start":
+            # One placeholder stands for all operations of a case: each that starts has its own value.
+            for name in [name for name in bind if "peration" in name]:
+                del bind[name]
+        unlike: list[Any] = []
+        if step["response_body"] is not None:
+            replay.compare(step["response_body"], answer.body, bind, "", unlike, case["recorded_from"] == "real")
+        found += [f"{where} {path}: {kind}: {json.dumps(want)} is {json.dumps(got)}" for path, kind, want, got in unlike]
+    return found
+
+
+def asked(cloud: Cloud, step: Any, bind: Any) -> Answer:
+    url = urlsplit(bind.fill(step["url"]).replace(":443", ""))
+    query = {key: value for key, value in parse_qsl(url.query, keep_blank_values=True) if key not in ("prettyPrint", "alt")}
+    # The recorder wrote some paths decoded: what is quoted already stays as it is.
+    path = quote(re.sub(r"^/ui/", "/v1/", url.path), safe="/:@$,~+=%").lstrip("/")
+    body = b"" if step["request_body"] is None else json.dumps(bind.fill(step["request_body"])).encode()
+    return cloud.handle(Request(step["method"], url.netloc, path, query, body))
+
+
+@pytest.mark.parametrize("case", cases())
+def test_answers_as_recorded(case: Any, replay: ModuleType, known: dict[str, str]) -> None:
+    found = differences(replay, case)
+    if case["id"] in known:
+        assert found, f"passes now: take {case['id']} out of {TABLE.name}"
+    else:
+        assert not found, "\n".join(found)
+
+
+def test_the_list_names_cases_that_are_there(known: dict[str, str]) -> None:
+    ids = {case.id for case in cases()}
+    if None in ids:
+        pytest.skip(f"no recordings in {RECORDED}")
+    assert known.keys() <= ids
+    assert all(known.values())
