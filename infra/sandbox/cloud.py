@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra.sandbox import verbs
+from infra.sandbox import enums, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults
@@ -118,7 +118,11 @@ class Cloud:
         service.prepare(call)
         self._check_project(call)
         answer = self._handler(call)(call)
-        return answer if isinstance(answer, Answer) else Answer(200, answer)
+        if isinstance(answer, Answer):
+            return answer
+        if request.query.get("$alt") == enums.ASKED and match.method.response:
+            answer = enums.numbered(match.method.document, {"$ref": match.method.response}, answer)
+        return Answer(200, answer)
 
     def _handler(self, call: Call) -> Any:
         method = call.method

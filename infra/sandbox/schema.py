@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from infra.sandbox import enums
 from infra.sandbox.discovery import Document
 from infra.sandbox.refused import invalid
 
@@ -67,7 +68,7 @@ def _value(document: Document, schema: dict[str, Any], value: Any, path: str) ->
         items = value if isinstance(value, list) else [value]
         return [_value(document, schema["items"], item, f"{path}[{index}]") for index, item in enumerate(items) if item is not None]
     if kind == "string":
-        return _string(schema, value, path)
+        return _string(document, schema, value, path)
     if kind == "boolean":
         if value in ("true", "false"):
             return value == "true"
@@ -84,12 +85,17 @@ def _value(document: Document, schema: dict[str, Any], value: Any, path: str) ->
     return value
 
 
-def _string(schema: dict[str, Any], value: Any, path: str) -> str:
+def _string(document: Document, schema: dict[str, Any], value: Any, path: str) -> str:
     if schema.get("format") in ("int64", "uint64"):
         text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
         if not WHOLE.match(text):
             raise _wrong(path, "TYPE_INT64", value)
         return text
+    if "enum" in schema and isinstance(value, int) and not isinstance(value, bool):
+        names = {number: name for name, number in enums.of(document, schema).items()}
+        if value not in names:
+            raise _wrong(path, "TYPE_ENUM", value)
+        return names[value]
     if not isinstance(value, str):
         raise _wrong(path, "TYPE_STRING", value)
     if "enum" in schema and value and value not in schema["enum"]:

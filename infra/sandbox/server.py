@@ -139,7 +139,7 @@ def _query(request: HttpRequest) -> dict[str, str]:
     """What a service reads of the query; a parameter that is given several times is one, by commas."""
     found: dict[str, str] = {}
     for key, value in request.query_params.multi_items():
-        if key not in ("prettyPrint", "key", "$alt") and (key, value) != ("alt", "json"):
+        if key not in ("prettyPrint", "key") and (key, value) != ("alt", "json"):
             found[key] = f"{found[key]},{value}" if key in found else value
     return found
 

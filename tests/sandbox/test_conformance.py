@@ -31,7 +31,10 @@ UNFIT = ("ambiguous_names", "stale_read", "op_error")
 """Flags of cases that no server can pass."""
 MADE_BY_NOBODY = re.compile(r"/global/networks/\$\{(\w+)\}(?:\?|$)")
 """A network that a case reads before all else: the recorder took the name of the project's `default` for an id."""
+OF_A_PROJECT = re.compile(r"cloudresourcemanager\.googleapis\.com/v\d/projects/[^/:?]+(?:\?|$)")
 PROJECT = "conformance-project"
+BESIDE = "shared-reservations-project"
+"""A project of the recorder's that cases name without making it."""
 MASK = "abcdef0123A="
 NOON = 1_796_040_000.0
 
@@ -69,7 +72,8 @@ def known() -> dict[str, str]:
 def differences(replay: ModuleType, case: Any) -> list[str]:
     """What the sandbox answers unlike the recording."""
     cloud = Cloud(clock=Clock(start=NOON, real=lambda: NOON), masked=[MASK])
-    cloud.projects.make(PROJECT)
+    for project in (PROJECT, BESIDE):
+        cloud.projects.make(project)
     bind = replay.Bindings(PROJECT, random.Random(case["id"]))
     first = case["steps"][0]
     if first["method"] == "GET" and first["status"] == 200 and (network := MADE_BY_NOBODY.search(first["url"])):
@@ -86,14 +90,20 @@ def differences(replay: ModuleType, case: Any) -> list[str]:
         if answer.status != step["status"]:
             return [*found, f"{where}: {answer.status} for {step['status']}: {json.dumps(answer.body)}"]
         if step.get("lro") == "start":
-            # One placeholder stands for all operations of a case: each that starts has its own value.
-            for name in [name for name in bind if "peration" in name]:
-                del bind[name]
+            # One placeholder stands for all operations of a case: each that starts has its own value, as has what it makes.
+            for name in names_in(step["response_body"]["name"]) - names_in(step["url"]):
+                bind.pop(name, None)
+        if OF_A_PROJECT.search(step["url"]):
+            bind.pop("projectNumber", None)  # one placeholder, too, for the numbers of all projects of a case
         unlike: list[Any] = []
         if step["response_body"] is not None:
             replay.compare(step["response_body"], answer.body, bind, "", unlike, case["recorded_from"] == "real")
         found += [f"{where} {path}: {kind}: {json.dumps(want)} is {json.dumps(got)}" for path, kind, want, got in unlike]
     return found
+
+
+def names_in(text: str) -> set[str]:
+    return set(re.findall(r"\$\{(\w+)\}", text))
 
 
 def asked(cloud: Cloud, step: Any, bind: Any) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -12,6 +13,9 @@ from infra.local.gcp.values import DEFAULTS, Unknown, is_empty
 
 PLACES = ("project", "region", "zone", "location")
 """What the provider's configuration stands in for. Google writes some of them in capitals."""
+
+LINK = re.compile(r"(^|/)(projects|folders|organizations|billingAccounts|auth)/|^b/")
+"""What makes a string with slashes a link to a resource: `*` is not `https://shop.example/*`."""
 
 ZEROS: dict[str, Any] = {"string": "", "boolean": False, "integer": 0, "number": 0, "array": [], "map": None, "object": None}
 
@@ -191,11 +195,24 @@ def same(value: Any, found: Any) -> bool:
     if value == found or (is_empty(value) and is_empty(found)):
         return True
     if isinstance(value, str) and isinstance(found, str):
-        if value.startswith("{") and found.startswith("{"):
-            return _holds(json.loads(found), json.loads(value))
-        short, long = sorted((value, found), key=len)
-        return short == long or (bool(short) and long.endswith(f"/{short}"))
+        return same_link(value, found) or _same_json(value, found)
     return not isinstance(value, dict | list | bool) and str(value) == str(found)
+
+
+def same_link(one: str, other: str) -> bool:
+    """Whether two strings are the same link: in full, from the project on, or the short name at its end."""
+    short, long = sorted((one, other), key=len)
+    return short == long or (bool(short) and long.endswith(f"/{short}") and LINK.search(long) is not None)
+
+
+def _same_json(value: str, found: str) -> bool:
+    """Whether what is written as JSON is found, and perhaps more."""
+    if not (value.startswith("{") and found.startswith("{")):
+        return False
+    try:
+        return _holds(json.loads(found), json.loads(value))
+    except ValueError:  # it only looks so
+        return False
 
 
 def says(value: Any, found: Any) -> bool:

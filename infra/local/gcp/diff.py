@@ -34,8 +34,8 @@ def changes(row: ResourceType, old: dict[str, Any], new: dict[str, Any], state: 
     """
     Every change, by path.
 
-    An object's own `replaces` speaks of its being there or not; what is in it speaks for itself. A list of plain values, and a map,
-    count as one property. What an id is made of replaces always.
+    An object's own `replaces` speaks of its being there or not; what is in it speaks for itself, also when it comes or goes with the
+    object. A list of plain values, and a map, count as one property. What an id is made of replaces always.
 
     Args:
         row: The type.
@@ -66,9 +66,9 @@ class Diff:
         replaces = bool(declared.get("replaces"))
         if old is None or new is None:
             if old is None and new is not None and not bodies.says(new, state):
-                yield Change(path, "ADD", replaces)
+                yield Change(path, "ADD", replaces or self._within(declared, type(new)(), new, state, path, dotted))
             elif new is None and old is not None and dotted not in self.computed and not is_empty(old):
-                yield Change(path, "DELETE", replaces)
+                yield Change(path, "DELETE", replaces or self._within(declared, old, type(old)(), state, path, dotted))
         elif isinstance(new, Unknown) or isinstance(old, Unknown):
             yield Change(path, "UPDATE", replaces)
         elif isinstance(old, dict) and isinstance(new, dict):
@@ -83,6 +83,10 @@ class Diff:
             yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)
         elif not _equal(old, new, dotted):
             yield Change(path, "UPDATE", replaces)
+
+    def _within(self, declared: dict[str, Any], old: Any, new: Any, state: Any, path: Path, dotted: str) -> bool:
+        """Whether something in an object or a list that comes or goes as a whole replaces the resource."""
+        return isinstance(old, dict | list) and any(change.replaces for change in self.values(declared, old, new, state, path, dotted))
 
     def lists(
         self, declared: dict[str, Any], old: list[Any], new: list[Any], state: list[Any], path: Path, dotted: str
@@ -102,6 +106,5 @@ def _equal(old: Any, new: Any, dotted: str) -> bool:
             old, new = old.lower(), new.lower()
         if family := FAMILY.search(new):
             return old.rpartition("/")[2].startswith(family[1]) and ("/family/" not in old or old.endswith(family[0]))
-        short, long = sorted((old, new), key=len)
-        return short == long or (bool(short) and long.endswith(f"/{short}"))
+        return bodies.same_link(old, new)
     return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)

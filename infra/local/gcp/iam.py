@@ -14,6 +14,10 @@ from infra.provider.server import ProviderError
 ATTEMPTS = 10
 FIRST_BACKOFF_SECONDS = 0.1
 VERSION = 3
+CONFLICTS = (409, 412)
+"""What Google answers to a write of a policy that somebody changed meanwhile: Cloud Storage says 412, the others 409."""
+CASE_COUNTS = ("allUsers", "allAuthenticatedUsers", "principal:", "principalSet:", "principalHierarchy:")
+"""Members that Google takes as they are written; it keeps all others in small letters."""
 
 
 class Grant(NamedTuple):
@@ -26,6 +30,10 @@ class Grant(NamedTuple):
     def of(self, binding: dict[str, Any]) -> bool:
         """Whether a binding is of this role and condition."""
         return binding.get("role") == self.role and _plain(binding.get("condition")) == _plain(self.condition)
+
+    def has(self, binding: dict[str, Any]) -> bool:
+        """Whether a binding is of this role and condition, and has the member."""
+        return self.of(binding) and any(_same(self.member, member) for member in binding.get("members", []))
 
 
 class IamMember(Lifecycle):
@@ -45,7 +53,7 @@ class IamMember(Lifecycle):
             if mine is None:
                 mine = {"members": [], "role": grant.role} | ({"condition": grant.condition} if grant.condition else {})
                 bindings.append(mine)
-            if grant.member not in mine["members"]:
+            if not grant.has(mine):
                 mine["members"].append(grant.member)
 
         self._rewrite(names, with_member)
@@ -53,15 +61,19 @@ class IamMember(Lifecycle):
 
     def read(self, id: str, state: dict[str, Any]) -> Made | None:
         known = state if {"role", "member", self.policy.parent} <= state.keys() else self._of_id(id)
-        names, grant = self._parent(known), _grant(known)
+        names = self._parent(known)
         try:
             policy = self._get(names)
         except GoogleError as error:
             if error.code == 404:
                 return None
             raise
-        found = any(grant.of(binding) and grant.member in binding.get("members", []) for binding in policy.get("bindings", []))
-        return self._made(names, grant, policy) if found else None
+        bindings = policy.get("bindings", [])
+        title = known.get("title")  # of an import: it says no more of the condition
+        titled = [one["condition"] for one in bindings if title and one.get("condition", {}).get("title") == title]
+        grants = [_grant(known | {"condition": condition}) for condition in titled] if title else [_grant(known)]
+        grant = next((grant for grant in grants if any(grant.has(binding) for binding in bindings)), None)
+        return self._made(names, grant, policy) if grant else None
 
     def delete(self, id: str, state: dict[str, Any]) -> None:
         names, grant = self._parent(state), _grant(state)
@@ -69,7 +81,7 @@ class IamMember(Lifecycle):
         def without_member(bindings: list[dict[str, Any]]) -> None:
             for binding in bindings:
                 if grant.of(binding):
-                    binding["members"] = [member for member in binding.get("members", []) if member != grant.member]
+                    binding["members"] = [member for member in binding.get("members", []) if not _same(member, grant.member)]
             bindings[:] = [binding for binding in bindings if binding.get("members")]
 
         try:
@@ -83,11 +95,12 @@ class IamMember(Lifecycle):
         return self._id(self._parent(inputs), _grant(inputs))
 
     def _id(self, names: dict[str, Any], grant: Grant) -> str:
-        title = f"/{grant.condition['title']}" if grant.condition else ""
-        return f"{self.fill(self.policy.full, names)}/{grant.role}/{grant.member}{title}"
+        condition = grant.condition or {}
+        said = [condition.get(key, "") for key in ("title", "description", "expression")] if condition else []
+        return "/".join([self.fill(self.policy.full, names), grant.role, grant.member, *said])
 
     def _rewrite(self, names: dict[str, Any], change: Callable[[list[dict[str, Any]]], None]) -> None:
-        """Reads the policy, changes it and writes it. Somebody else's write in between is Google's 409: then all of it again."""
+        """Reads the policy, changes it and writes it. After somebody else's write in between, all of it again."""
         method, suffix = self.policy.set
         url = self.fill(self.row.url, names)
         with self.client.alone(f"{self.row.service}/{url}"):
@@ -102,7 +115,7 @@ class IamMember(Lifecycle):
                 try:
                     self.client.call(method, self.row.service, url + suffix, body=body)
                 except GoogleError as error:
-                    if error.code != 409 or attempt == ATTEMPTS:
+                    if error.code not in CONFLICTS or attempt == ATTEMPTS:
                         raise
                     self.client.wait(backoff)
                     backoff *= 2
@@ -127,17 +140,24 @@ class IamMember(Lifecycle):
         return Made(id, {"id": id} | outputs | {self.policy.parent: full})
 
     def _of_id(self, id: str) -> dict[str, Any]:
-        """What an id to import says: resource, role and member with spaces between, or the id that the state has."""
-        parts = id.split(" ")
-        if len(parts) == 3:
-            return {self.policy.parent: parts[0], "role": parts[1], "member": parts[2]}
+        """What an id to import says: resource, role, member and a condition's title with spaces between, or the id that the state has."""
+        parts = id.split(" ", 3)
+        if len(parts) >= 3:
+            return dict(zip((self.policy.parent, "role", "member", "title"), parts, strict=False))
         if match := re.fullmatch(r"(.+?)/((?:(?:projects|organizations)/[^/]+/)?roles/[^/]+)/(\w+:.+|allUsers|allAuthenticatedUsers)", id):
             return {self.policy.parent: match[1], "role": match[2], "member": match[3]}
-        raise ProviderError(f"{id!r} is not the id of a {self.row.noun}\n  allowed: {self.policy.full} ROLE MEMBER, with spaces between")
+        raise ProviderError(
+            f"{id!r} is not the id of a {self.row.noun}\n  allowed: {self.policy.full} ROLE MEMBER [CONDITION_TITLE], with spaces between"
+        )
 
 
 def _grant(inputs: dict[str, Any]) -> Grant:
     return Grant(inputs["role"], inputs["member"], _plain(inputs.get("condition")))
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two members are one."""
+    return one == other or (not one.startswith(CASE_COUNTS) and one.lower() == other.lower())
 
 
 def _plain(condition: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -167,6 +167,6 @@ REGION = Codec(lambda value, names: f"projects/{names['project']}/global/regions
 """The odd form is what the official provider sends."""
 ZONE = Codec(lambda value, names: f"projects/{names['project']}/global/zones/{last(value)}", last)
 INT64 = Codec(lambda value, _: str(value), int)
-"""Google's JSON has 64-bit numbers as strings. Most ids are such numbers, and some ids are strings in the state: that is the SDK's choice."""
+"""Google's JSON has 64-bit numbers as strings. Some ids stay strings in the state: that is the SDK's choice."""
 ONE_OF_LIST = Codec(lambda value, _: [value], lambda value: value[0] if value else None)
 """A list at Google that the provider has as one value."""

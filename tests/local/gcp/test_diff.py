@@ -68,6 +68,17 @@ def image(name: str) -> dict[str, Any]:
         (BUCKET, {"location": "us-east5"}, {"location": "us-east1"}, {"location": "UPDATE_REPLACE"}),
         (BUCKET, {"storageClass": "STANDARD"}, {"storageClass": "standard"}, {"storageClass": "UPDATE"}),
         (BUCKET, {"versioning": {"enabled": True}}, {}, {"versioning": "DELETE"}),
+        (BUCKET, {"cors": [{"origins": ["https://shop.example/*"]}]}, {"cors": [{"origins": ["*"]}]}, {"cors[0].origins[0]": "UPDATE"}),
+        (NODE, {"description": "x"}, {"description": "see/x"}, {"description": "UPDATE"}),
+        (NODE, {"description": "{x"}, {"description": "{y"}, {"description": "UPDATE"}),
+        (NODE, {"schedulingConfig": {"spot": True}}, {}, {}),
+        (INSTANCE, {}, {"scratchDisks": [{"interface": "NVME"}]}, {"scratchDisks": "ADD_REPLACE"}),
+        (
+            "gcp:compute/resourcePolicy:ResourcePolicy",
+            {},
+            {"diskConsistencyGroupPolicy": {"enabled": True}},
+            {"diskConsistencyGroupPolicy": "ADD_REPLACE"},
+        ),
         (BUCKET, {"forceDestroy": False}, {"forceDestroy": True}, {"forceDestroy": "UPDATE"}),
     ],
 )

@@ -47,11 +47,40 @@ def test_a_condition_is_another_binding() -> None:
     cloud = google(binding("user:me@shop.example"))
     condition = {"title": "soon", "expression": "request.time < timestamp('2027-01-01T00:00:00Z')"}
     made = echo.Driver(cloud).create(BUCKET, MINE | {"condition": condition})
-    assert made.id == "b/b/roles/storage.objectViewer/user:me@shop.example/soon"
+    assert made.id == f"b/b/roles/storage.objectViewer/user:me@shop.example/soon//{condition['expression']}"
     assert cloud.policies[PATH]["bindings"] == [binding("user:me@shop.example"), binding("user:me@shop.example", condition=condition)]
 
 
-def test_somebody_elses_write_is_not_lost() -> None:
+def test_a_conditions_title_is_enough_to_import_it() -> None:
+    """The one of the bindings with that title that has the member; none is none."""
+    soon, late = ({"title": "by day", "expression": expression} for expression in ("a", "b"))
+    driver = echo.Driver(google(binding("user:other@shop.example", condition=soon), binding("user:me@shop.example", condition=late)))
+    found = driver.read(BUCKET, "b/b roles/storage.objectViewer user:me@shop.example by day")
+    assert Decoded(found.inputs).values["condition"] == late | {"__defaults": []}
+    assert driver.read(BUCKET, "b/b roles/storage.objectViewer user:me@shop.example by night").id == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "kept", "same"),
+    [
+        ("user:Me@Shop.example", "user:me@shop.example", True),
+        ("principal://iam.googleapis.com/P/subject/Me", "principal://iam.googleapis.com/P/subject/me", False),
+    ],
+)
+def test_google_keeps_members_in_small_letters(written: str, kept: str, same: bool) -> None:
+    """A person is one in any letters; a principal's subject is not."""
+    cloud = google(binding(kept))
+    driver = echo.Driver(cloud)
+    made = driver.create(BUCKET, MINE | {"member": written})
+    assert cloud.policies[PATH]["bindings"][0]["members"] == ([kept] if same else [kept, written])
+    state = Decoded(made.properties).values
+    assert (state["member"], driver.read(BUCKET, made.id, state).id) == (written, made.id)
+    driver.delete(BUCKET, made.id, state)
+    assert cloud.policies[PATH].get("bindings", []) == ([] if same else [binding(kept)])
+
+
+@pytest.mark.parametrize("code", [409, 412])
+def test_somebody_elses_write_is_not_lost(code: int) -> None:
     """A conflict of etags is met by doing all of it again, from the policy that is there then."""
     cloud = google()
     conflicts = iter((True, True))
@@ -59,7 +88,7 @@ def test_somebody_elses_write_is_not_lost() -> None:
     def refuse(call: echo.Call) -> httpx.Response | None:
         if call.method == "PUT" and next(conflicts, False):
             cloud.policies[PATH] = {"etag": f"{len(cloud.calls)}", "bindings": [binding("user:other@shop.example")]}
-            return httpx.Response(409, json={"error": {"message": "at another etag"}})
+            return httpx.Response(code, json={"error": {"message": "at another etag"}})
         return None
 
     cloud.before = refuse

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent import futures
 from typing import Any
 
 import echo
@@ -161,18 +163,26 @@ REGION: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def driver() -> echo.Driver:
-    """The provider before a sandbox with one project."""
+def drivers() -> list[echo.Driver]:
+    """Two providers before a sandbox with one project, which answers one call at a time."""
     cloud = Cloud()
     cloud.projects.make(P)
+    alone = threading.Lock()
 
     def handle(request: httpx.Request) -> httpx.Response:
         host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        answer = cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
+        with alone:
+            answer = cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
         return httpx.Response(answer.status, json=answer.body)
 
     at = {f"{name}CustomEndpoint": f"{echo.BASE}/{path}" for name, path in ENDPOINTS.items()}
-    return echo.Driver(handle, **at)
+    return [echo.Driver(handle, **at) for _ in range(2)]
+
+
+@pytest.fixture
+def driver(drivers: list[echo.Driver]) -> echo.Driver:
+    """The provider before a sandbox with one project."""
+    return drivers[0]
 
 
 def test_a_region_comes_stays_and_goes(driver: echo.Driver) -> None:
@@ -197,3 +207,18 @@ def test_waits_are_short(driver: echo.Driver) -> None:
     """The sandbox moves its own clock when it is asked: nobody waits for the hours that it plays."""
     driver.create("gcp:compute/network:Network", {"name": "net"})
     assert sum(driver.waits) < 1
+
+
+@pytest.mark.parametrize("of", ["gcp:storage/bucketIAMMember:BucketIAMMember", "gcp:projects/iAMMember:IAMMember"])
+def test_two_providers_write_one_policy(of: str, drivers: list[echo.Driver]) -> None:
+    """As when two stacks come up at once: no member is lost, and none of the other's is taken away."""
+    bucket = dict(REGION)["gcp:storage/bucket:Bucket"]
+    drivers[0].create("gcp:storage/bucket:Bucket", drivers[0].checked("gcp:storage/bucket:Bucket", bucket))
+    grants = [dict(REGION)[of] | {"member": f"user:{number}@shop.example"} for number in range(24)]
+    with futures.ThreadPoolExecutor(16) as pool:
+        ids = list(pool.map(lambda number: drivers[number % 2].create(of, grants[number]).id, range(24)))
+        assert [drivers[0].read(of, id, grant).id for id, grant in zip(ids, grants, strict=True)] == ids
+        list(pool.map(lambda number: drivers[number % 2].delete(of, ids[number], grants[number]), range(0, 24, 2)))
+    assert [drivers[0].read(of, id, grant).id for id, grant in zip(ids, grants, strict=True)] == [
+        id if number % 2 else "" for number, id in enumerate(ids)
+    ]

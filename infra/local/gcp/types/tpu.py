@@ -8,6 +8,7 @@ from infra.local.gcp.resource_type import Codec, Field, ResourceType, Update
 
 PARENT = "projects/{project}/locations/{zone}"
 
+
 def _endpoints(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Where each host is; its external address is an object at Google, and a list in the state."""
     return [

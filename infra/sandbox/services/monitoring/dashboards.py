@@ -35,6 +35,21 @@ def patch(call: Call) -> Any:
 
 def _fill(call: Call, body: Body) -> None:
     body |= {"name": call.target, "etag": etags.new(call.cloud)}
+    _complete(body)
+
+
+def _complete(node: Any) -> None:
+    """Defaults of widgets, wherever the layout has them. Source: recorded, 2026-08; `targetAxis`: its description."""
+    for value in node if isinstance(node, list) else node.values() if isinstance(node, dict) else ():
+        _complete(value)
+    if not isinstance(node, dict):
+        return
+    for data in node.get("xyChart", {}).get("dataSets", []):
+        data.setdefault("targetAxis", "Y1")
+    for data in node.get("timeSeriesTable", {}).get("dataSets", []):
+        data.setdefault("minAlignmentPeriod", "0s")
+    if "text" in node and isinstance(node["text"], dict):
+        node["text"].setdefault("style", {})
 
 
 def _check(call: Call, body: Body, before: Body | None) -> None:
@@ -44,6 +59,7 @@ def _check(call: Call, body: Body, before: Body | None) -> None:
 
 def _changed(call: Call, body: Body, before: Body) -> None:
     body |= {"name": before["name"], "etag": etags.new(call.cloud)}
+    _complete(body)
 
 
 def scope(call: Call) -> Any:
