@@ -92,15 +92,21 @@ def recorded(state: Mapping[str, Any]) -> str | None:
 
     The output is written at an update's end only. Before the first end, the provider's own inputs tell: where its calls went.
     """
+    if cloud := outputs(state).get(OUTPUT):
+        return str(cloud)
     resources = (state.get("deployment") or {}).get("resources") or []
-    for resource in resources:
-        if resource.get("type") == "pulumi:pulumi:Stack" and (cloud := (resource.get("outputs") or {}).get(OUTPUT)):
-            return str(cloud)
     providers = [one.get("inputs") or {} for one in resources if one.get("type") == "pulumi:providers:gcp"]
     if not providers:
         return None
     endpoints = [value for inputs in providers for key, value in inputs.items() if key.endswith("CustomEndpoint")]
     return SANDBOX if any(_on_this_machine(str(endpoint)) for endpoint in endpoints) else GOOGLE
+
+
+def outputs(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Outputs of the stack in a state; none before its first update has ended."""
+    resources = (state.get("deployment") or {}).get("resources") or []
+    found = [one.get("outputs") or {} for one in resources if one.get("type") == "pulumi:pulumi:Stack"]
+    return dict(found[0]) if found else {}
 
 
 def check_owner(stack: str, recorded: str | None, wanted: str) -> None:

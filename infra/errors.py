@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
     INCOMPLETE = 4
     ENVIRONMENT = 5
     CLOUD = 6
+    INTERRUPTED = 130
 
 
 EXIT_CODES: dict[ExitCode, str] = {
@@ -34,6 +35,7 @@ EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.INCOMPLETE: "the cost total is incomplete: at least one price is unknown",
     ExitCode.ENVIRONMENT: "this machine lacks something that the command needs",
     ExitCode.CLOUD: "Google Cloud refused, did not answer, or its project is not ready for this stack",
+    ExitCode.INTERRUPTED: "a signal stopped it; what was made until then stays",
 }
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from infra.errors import AccelformError, ExitCode
 
 app = typer.Typer(
     help="Google Cloud accelerators as Python: one stack file a region, checked and priced before a cent is spent.",
@@ -23,6 +27,10 @@ app = typer.Typer(
 Stacks = Annotated[
     list[str] | None,
     typer.Argument(metavar="[STACK]...", help="Stack names or stack files. (default: every file in stacks/)"),
+]
+Standing = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[STACK]...", help="Stacks of the sandbox, by name. (default: all that are up)"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print for machines.")]
 Folder = Annotated[Path, typer.Option("--stacks", metavar="FOLDER", help="Folder of the stack files.", envvar="ACCELFORM_STACKS")]
@@ -126,30 +134,26 @@ def up(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) 
 
 @app.command()
 def down(
-    stacks: Annotated[
-        list[str] | None, typer.Argument(metavar="[STACK]...", help="Stacks that are up. (default: all, and the sandbox)")
-    ] = None,
-    folder: Folder = STACKS,
+    stacks: Standing = None,
     force: Annotated[bool, typer.Option("--force", help="Do not destroy: drop the sandbox with all that stands in it.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Take away what `up` made on this machine, and show that nothing is left."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.down(stacks or [], folder, force=force, as_json=as_json))
+    raise typer.Exit(command.down(stacks or [], force=force, as_json=as_json))
 
 
 @app.command()
 def recover(
-    stacks: Stacks = None,
-    folder: Folder = STACKS,
+    stacks: Standing = None,
     forget: Annotated[bool, typer.Option("--forget", help="Take a create of which nobody can tell as not done.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Mend a stack of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
+    """Mend stacks of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.recover(stacks or [], folder, forget=forget, as_json=as_json))
+    raise typer.Exit(command.recover(stacks or [], forget=forget, as_json=as_json))
 
 
 @app.command()
@@ -167,7 +171,7 @@ app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop
 @sandbox.command()
 def start(
     project: Annotated[list[str] | None, typer.Option(help="Project that is to be there. Repeatable.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port on 127.0.0.1. (default: the last one, else a free one)")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port on 127.0.0.1. (default: the last one, else a free one)")] = None,
     manual_clock: Annotated[bool, typer.Option("--manual-clock", help="Time stands until it is moved, polls do not move it.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -200,25 +204,46 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no fault of the file
+    for number in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us gets the same end as ^C
+        signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
     try:
         try:
-            app()
+            code = app(standalone_mode=False)
         except AccelformError as error:
-            if "--json" in sys.argv:
-                from infra.cli.output import print_json, problems_json
-
-                print_json({"exit_code": int(error.exit_code), "problems": problems_json(error)})
-            else:
-                sys.stderr.write(f"{error}\n")
-            sys.stdout.flush()
-            sys.exit(error.exit_code)
+            code = _fail(error)
+        except typer.TyperException as error:  # every mistake in a command line
+            code = _misused(error)
+        if code == ExitCode.INTERRUPTED and not isinstance(code, ExitCode):
+            sys.stderr.write("interrupted\n")
+        sys.stdout.flush()
+        sys.exit(code)
     except BrokenPipeError:
         # Who read the output has seen enough; the interpreter would complain once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; nothing was changed\n")
-        sys.exit(130)
     finally:
         gc.freeze()  # nor is it looked for at the end
+
+
+def _fail(error: AccelformError) -> ExitCode:
+    """Says what is wrong: on standard output where a machine reads, else on standard error."""
+    from infra.cli.output import print_json, problems_json
+
+    if "--json" in sys.argv:
+        print_json({"exit_code": int(error.exit_code), "problems": problems_json(error)})
+    else:
+        sys.stderr.write(f"{error}\n")
+    return error.exit_code
+
+
+def _misused(error: typer.TyperException) -> ExitCode:
+    """The same for a command line, in typer's own words."""
+    from infra.cli.output import print_json
+    from infra.errors import ExitCode
+
+    if "--json" in sys.argv:
+        print_json({"exit_code": int(ExitCode.SPEC), "problems": [{"message": str(getattr(error, "message", error))}]})
+    elif callable(show := getattr(error, "show", None)):
+        show()
+    return ExitCode.SPEC

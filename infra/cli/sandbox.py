@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from infra.cli.output import console, plain_table, print_json
 from infra.errors import ExitCode
 
-
-def _folder() -> Path:
+if TYPE_CHECKING:
     from infra.local.home import Home
 
-    return Home.of(Path.cwd()).sandbox
+
+def _home() -> Home:
+    from infra.local import project
+    from infra.local.home import Home
+
+    return Home.of(project.checkout(Path.cwd()))
 
 
 def start(projects: Sequence[str], port: int | None, *, manual_clock: bool, as_json: bool) -> int:
-    from infra.local.home import Home
     from infra.sandbox import process
     from infra.sandbox.endpoints import environment
 
-    Home.of(Path.cwd()).prepare()
-    found = process.start(_folder(), projects, port=port, manual_clock=manual_clock)
+    _check_projects(projects)
+    home = _home()
+    home.prepare()
+    found = process.start(home.sandbox, projects, port=port, manual_clock=manual_clock)
     if as_json:
         print_json({"base": found.base, "pid": found.pid, "folder": str(found.folder), "environment": environment(found.base)})
     else:
@@ -29,10 +35,26 @@ def start(projects: Sequence[str], port: int | None, *, manual_clock: bool, as_j
     return ExitCode.OK
 
 
+def _check_projects(projects: Sequence[str]) -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    from infra.errors import Problem, SpecError
+    from infra.spec import ProjectId
+
+    problems = []
+    for project in projects:
+        try:
+            TypeAdapter(ProjectId).validate_python(project)
+        except ValidationError as error:
+            problems.append(Problem("--project", f"{project!r} {error.errors()[0]['msg']}"))
+    if problems:
+        raise SpecError("accelform sandbox start", problems)
+
+
 def stop(*, as_json: bool) -> int:
     from infra.sandbox import process
 
-    stopped = process.stop(_folder())
+    stopped = process.stop(_home().sandbox)
     if as_json:
         print_json({"stopped": stopped})
     else:
@@ -43,7 +65,7 @@ def stop(*, as_json: bool) -> int:
 def status(*, as_json: bool) -> int:
     from infra.sandbox import process
 
-    found = process.running(_folder())
+    found = process.running(_home().sandbox)
     said = process.ask(found, "GET", "status") if found else {}
     if as_json:
         print_json({"running": found is not None} | ({"base": found.base, "pid": found.pid} if found else {}) | said)

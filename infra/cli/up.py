@@ -13,18 +13,19 @@ from infra.cli.progress import Progress
 from infra.errors import ExitCode
 
 if TYPE_CHECKING:
+    from infra.check import StackFile
+    from infra.local.home import Home
     from infra.local.up import Place, Result
 
 
 def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """`accelform up`."""
-    from infra.check import stack_files
     from infra.local import up
 
     started = time.monotonic()
     progress = Progress(quiet=as_json)
-    stacks = stack_files(names, folder)
-    place = up.prepare(Path.cwd(), stacks, progress)
+    root, stacks = _stacks(names, folder)
+    place = up.prepare(root, stacks, progress)
     results = [up.up(place, stack.stack, progress) for stack in stacks]
     seconds = time.monotonic() - started
     if as_json:
@@ -37,26 +38,21 @@ def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def down(names: Sequence[str], folder: Path, *, force: bool, as_json: bool) -> int:
+def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
     """`accelform down`."""
-    from infra.check import stack_files
-    from infra.errors import Problem, SpecError
-    from infra.local import up
+    from infra.local import project, up
     from infra.local.home import Home
 
     started = time.monotonic()
     progress = Progress(quiet=as_json)
-    home = Home.of(Path.cwd())
+    root = project.checkout(Path.cwd())
+    home = Home.of(root)
     standing = up.standing(home)
-    unknown = [name for name in names if name not in standing]
-    if unknown:
-        allowed = ", ".join(standing) or "none is up"
-        raise SpecError("accelform down", [Problem(name, "there is no such stack in the sandbox", allowed) for name in unknown])
+    gone = _standing(names, home, "accelform down")
     results: list[Result] = []
-    gone = list(names) or standing
     left: list[str] = []
     if gone and not force:
-        place = up.prepare(Path.cwd(), [file for file in stack_files([], folder) if file.stack in gone], progress)
+        place = up.prepare_down(root, gone, progress)
         results = [up.down(place, stack, progress) for stack in gone]
         left = up.left_over(place) if set(gone) == set(standing) else []
     everything = set(gone) == set(standing) and not left
@@ -77,10 +73,10 @@ def down(names: Sequence[str], folder: Path, *, force: bool, as_json: bool) -> i
 
 def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """`accelform env`: variables on standard output, all else on standard error."""
-    from infra.check import stack_files
     from infra.local import up
 
-    place = up.prepare(Path.cwd(), stack_files(names, folder), Progress(quiet=as_json))
+    root, stacks = _stacks(names, folder)
+    place = up.prepare(root, stacks, Progress(quiet=as_json))
     variables = up.shell(place)
     if as_json:
         print_json(dict(variables))
@@ -89,21 +85,49 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def recover(names: Sequence[str], folder: Path, *, forget: bool, as_json: bool) -> int:
+def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
     """`accelform recover`."""
-    from infra.check import stack_files
-    from infra.local import up
+    from infra.local import project, up
+    from infra.local.home import Home
 
     progress = Progress(quiet=as_json)
-    stacks = stack_files(names, folder)
-    place = up.prepare(Path.cwd(), stacks, progress)
-    done = {stack.stack: up.recovered(place, stack.stack, progress, forget=forget) for stack in stacks}
+    root = project.checkout(Path.cwd())
+    stacks = _standing(names, Home.of(root), "accelform recover")
+    done: dict[str, list[str]] = {}
+    if stacks:
+        place = up.prepare_down(root, stacks, progress)
+        done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
+    elif not done:
+        console().print("nothing is up: nothing to recover")
     else:
         for stack, lines in done.items():
             console().print(f"{stack}: {'; '.join(lines) or 'nothing to recover'}", markup=False)
     return ExitCode.OK
+
+
+def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
+    """The checkout that we are in, and the stack files that are meant: those of its own folder, unless another is named."""
+    from infra.check import stack_files
+    from infra.cli.app import STACKS
+    from infra.local import project
+
+    root = project.checkout(Path.cwd())
+    return root, stack_files(names, root / STACKS if folder == STACKS else folder)
+
+
+def _standing(names: Sequence[str], home: Home, command: str) -> list[str]:
+    """Those of *names* that the sandbox's backend knows; all that it knows where none is named. Their files may be gone."""
+    from infra.errors import Problem, SpecError
+    from infra.local import up
+
+    standing = up.standing(home)
+    allowed = ", ".join(standing) or "none is up"
+    problems = [Problem(name, "there is no such stack in the sandbox", allowed) for name in names if name not in standing]
+    if problems:
+        raise SpecError(command, problems)
+    return list(dict.fromkeys(names)) or standing
 
 
 def _print(results: Sequence[Result]) -> None:

@@ -21,27 +21,29 @@ from infra.local.home import Home
 from infra.sandbox.endpoints import provider_config
 
 
-def check_checkout(checkout: Path) -> None:
+def checkout(folder: Path) -> Path:
     """
+    The checkout that a folder is in.
+
     Raises:
-        MachineError: The folder is not where the program is.
+        MachineError: It is in none.
     """
-    if not (checkout / "Pulumi.yaml").is_file() or not (checkout / "infra" / "__main__.py").is_file():
-        raise MachineError(
-            f"{checkout} is not a checkout of this project: it has no Pulumi.yaml with infra/\n  fix: go to the checkout's folder"
-        )
+    for found in (folder, *folder.parents):
+        if (found / "Pulumi.yaml").is_file() and (found / "infra" / "__main__.py").is_file():
+            return found
+    raise MachineError(f"{folder} is not in a checkout of this project: no Pulumi.yaml with infra/\n  fix: go to the checkout's folder")
 
 
-def write(home: Home, checkout: Path, stacks: Sequence[StackFile], base: str) -> None:
+def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> None:
     """Writes the project and a copy of each stack file, for a sandbox at *base*. Nothing that is as it should be is written again."""
     from ruamel.yaml import YAML
 
     home.project.mkdir(mode=0o700, exist_ok=True)
-    _link(home.project / "infra", checkout / "infra")
+    _link(home.project / "infra", root / "infra")
     _link(home.project / ".venv", Path(sys.prefix))
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 4096
-    settings = yaml.load((checkout / "Pulumi.yaml").read_text(encoding="utf-8"))
+    settings = yaml.load((root / "Pulumi.yaml").read_text(encoding="utf-8"))
     settings["stackConfigDir"] = os.path.relpath(home.stacks, home.project)
     settings["runtime"]["options"]["virtualenv"] = sys.prefix
     _write(yaml, settings, home.project / "Pulumi.yaml")

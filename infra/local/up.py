@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from infra.check import StackFile
-from infra.clouds import SANDBOX, check_owner, recorded
+from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode
 from infra.local import project, recover
 from infra.local.engine import build, events, find, plugin
@@ -52,7 +52,6 @@ class Progress(Protocol):
 class Place:
     """This machine, ready: where everything is, and what answers."""
 
-    checkout: Path
     home: Home
     engine: find.Engine
     plugin: plugin.Plugin
@@ -69,30 +68,53 @@ class Result:
     recovered: list[str] = field(default_factory=list)
 
 
-def prepare(checkout: Path, stacks: Sequence[StackFile], progress: Progress) -> Place:
+def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress) -> Place:
     """
     Everything that a run against the sandbox needs: engine, plugin, sandbox, configuration, and each stack in the backend.
 
     Raises:
         SpecError: With every problem of the first wrong stack file.
         MachineError: This machine lacks something.
+        OwnerError: A stack's state is of the other cloud.
     """
-    project.check_checkout(checkout)
-    projects = dict.fromkeys(StackSpec.load(stack.path).project for stack in stacks)
-    home = Home.of(checkout)
+    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
+    project.write(place.home, root, stacks, place.sandbox.base)
+    project.write_pulumi(place.home, place.engine)
+    for stack, spec in specs.items():
+        state = _state(place, stack)
+        if state is None:
+            _pulumi(place, ["stack", "init", stack], f"stack {stack}: cannot be made")
+        else:
+            check_stays(stack, outputs(state), spec)
+    return place
+
+
+def prepare_down(root: Path, stacks: Sequence[str], progress: Progress) -> Place:
+    """
+    What a destroy needs: no stack file, which may have changed or gone since.
+
+    Raises:
+        MachineError: This machine lacks something.
+        OwnerError: A stack's state is of the other cloud.
+    """
+    place = _place(root, [], progress)
+    project.write(place.home, root, [], place.sandbox.base)
+    for stack in stacks:
+        _state(place, stack)
+    return place
+
+
+def _place(root: Path, projects: Sequence[str], progress: Progress) -> Place:
+    home = Home.of(root)
     home.prepare()
     engine = build.ensure()
     progress.say(f"engine: pulumi {engine.version}, {engine.path}")
     provider = plugin.gcp_plugin(home.pulumi_home, engine)
     progress.say(f"gcp plugin: {provider.kind} ({provider.why})")
-    sandbox = process.start(home.sandbox, list(projects))
+    sandbox = process.start(home.sandbox, projects)
     progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
-    project.write(home, checkout, stacks, sandbox.base)
-    project.write_pulumi(home, engine)
-    place = Place(checkout, home, engine, provider, sandbox)
-    for stack in stacks:
-        _check_owner(place, stack.stack)
-    return place
+    return Place(home, engine, provider, sandbox)
 
 
 def up(place: Place, stack: str, progress: Progress) -> Result:
@@ -110,8 +132,9 @@ def up(place: Place, stack: str, progress: Progress) -> Result:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
     _check(preview, f"stack {stack}: the preview failed, and nothing was made")
     if preview.changed:
-        done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
-        _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
+        with _begun(place, stack):
+            done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
+            _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
         result.changes = done.changes
     else:
         result.changes = preview.changes
@@ -128,15 +151,12 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
-    env = place.home.env(place.engine)
-    unprotected = call(["state", "unprotect", "--all", "--yes", "--stack", stack], engine=place.engine, env=env, folder=place.home.project)
-    if unprotected.returncode:
-        raise failed(f"stack {stack}: its resources cannot be unprotected", unprotected)
-    done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
-    _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
-    removed = call(["stack", "rm", stack, "--yes", "--preserve-config"], engine=place.engine, env=env, folder=place.home.project)
-    if removed.returncode:
-        raise failed(f"stack {stack}: cannot be removed", removed)
+    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    with _begun(place, stack):
+        done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
+        _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
+    _pulumi(place, ["stack", "rm", stack, "--yes", "--preserve-config"], f"stack {stack}: cannot be removed")
     (place.home.stacks / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
     result.changes = done.changes
     result.seconds = time.monotonic() - started
@@ -171,16 +191,35 @@ def clear(home: Home) -> None:
     shutil.rmtree(home.folder, ignore_errors=True)
 
 
-def _check_owner(place: Place, stack: str) -> None:
-    """The stack is the sandbox's, or new: then it is made."""
-    env = place.home.env(place.engine)
-    state = export(stack, engine=place.engine, env=env, folder=place.home.project)
-    if state is None:
-        made = call(["stack", "init", stack], engine=place.engine, env=env, folder=place.home.project)
-        if made.returncode:
-            raise failed(f"stack {stack}: cannot be made", made)
-        return
-    check_owner(stack, recorded(state), SANDBOX)
+def check_stays(stack: str, recorded: Mapping[str, Any], spec: StackSpec) -> None:
+    """
+    A stack stays where it was made: elsewhere everything would be replaced, data too.
+
+    Raises:
+        OwnerError: The stack file names another project or region than the state.
+    """
+    for key, now in (("project", spec.project), ("region", spec.region)):
+        before = recorded.get(key, now)
+        if before != now:
+            raise OwnerError(
+                f"stack {stack}: {key}: {now}: the stack stands in {before}, and everything in it would be replaced\n"
+                f"  fix: accelform down {stack}, then up again; or a stack file of another name for {now}"
+            )
+
+
+def _state(place: Place, stack: str) -> dict[str, Any] | None:
+    """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
+    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    if state is not None:
+        check_owner(stack, recorded(state), SANDBOX)
+    return state
+
+
+def _pulumi(place: Place, arguments: list[str], what: str) -> None:
+    """A call of the engine that changes nothing in the sandbox."""
+    done = call(arguments, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    if done.returncode:
+        raise failed(what, done)
 
 
 def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
@@ -188,9 +227,28 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     find_id = find_ids.in_sandbox(place.sandbox.base)
     done = recover.recover(place.home, stack, engine=place.engine, folder=place.home.project, find_id=find_id, forget=forget)
     lines = done.lines()
+    if _note(place, stack).exists():
+        # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        _note(place, stack).unlink()
+        lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
         progress.say(line)
     return lines
+
+
+@contextmanager
+def _begun(place: Place, stack: str) -> Iterator[None]:
+    """A note that stays until the update has come to its end, however it is stopped."""
+    note = _note(place, stack)
+    note.parent.mkdir(exist_ok=True)
+    note.touch()
+    yield
+    note.unlink()
+
+
+def _note(place: Place, stack: str) -> Path:
+    return place.home.folder / "begun" / stack
 
 
 def _run(place: Place, arguments: list[str], stack: str, title: str, progress: Progress) -> events.Outcome:

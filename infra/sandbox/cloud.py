@@ -10,13 +10,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra.sandbox import enums, verbs
+from infra.sandbox import enums, lists, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
-from infra.sandbox.schema import checked, read_only
+from infra.sandbox.schema import check_query, checked, read_only
 from infra.sandbox.service import Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
@@ -26,6 +26,7 @@ __all__ = ["Answer", "Cloud", "Request"]
 REGION = re.compile(r"^[a-z]+-[a-z]+\d+-(?=aiplatform\.)")
 VERSION = re.compile(r"(?:^|/)(v\d[a-z0-9]*|beta|alpha)(?=/)")
 CALLS_KEPT = 20_000
+VERBS = {**verbs.VERBS, **policies.VERBS, "list": lists.list_}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class Cloud:
             media=request.content,
             content_type=request.content_type,
         )
+        check_query(match.method, request.query)
         service.prepare(call)
         self._check_project(call)
         answer = self._handler(call)(call)
@@ -131,9 +133,7 @@ class Cloud:
             return own
         words = method.resource.split(".")
         is_operation = words[-1].lower().endswith("operations")
-        verb = (
-            verbs.OPERATION_VERBS.get(method.verb) if is_operation else call.service.verbs.get(method.verb) or verbs.VERBS.get(method.verb)
-        )
+        verb = polls.VERBS.get(method.verb) if is_operation else call.service.verbs.get(method.verb) or VERBS.get(method.verb)
         if verb is None:
             raise Refused(501, f"The sandbox does not have {method.id} yet.", status="UNIMPLEMENTED")
         return verb

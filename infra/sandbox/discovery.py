@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
@@ -32,7 +33,8 @@ class Method:
     request: str
     """Schema of the body; empty where it has none."""
     response: str
-    query: frozenset[str]
+    query: Mapping[str, Mapping[str, Any]]
+    """Parameters of the query -> their schemas."""
     bound: frozenset[str]
     """Parameters of the path."""
     document: Document = field(repr=False)
@@ -84,7 +86,7 @@ class Document:
             last = path.rpartition("/")[2]
             verb = last.rpartition(":")[2] if ":" in last else ""
             path = self.base + (path[: -len(verb) - 1] if verb else path)
-            where = {name: parameter.get("location") for name, parameter in item.get("parameters", {}).items()}
+            parameters = item.get("parameters", {})
             method = Method(
                 id=item["id"],
                 http=item["httpMethod"],
@@ -92,8 +94,8 @@ class Document:
                 custom=verb,
                 request=item.get("request", {}).get("$ref", ""),
                 response=item.get("response", {}).get("$ref", ""),
-                query=frozenset(name for name, place in where.items() if place == "query"),
-                bound=frozenset(name for name, place in where.items() if place == "path"),
+                query={name: schema for name, schema in parameters.items() if schema.get("location") == "query"},
+                bound=frozenset(name for name, schema in parameters.items() if schema.get("location") == "path"),
                 document=self,
             )
             self.methods.append(method)

@@ -31,6 +31,7 @@ class Running:
     folder: Path
     code: str = ""
     """Which code it runs: see `code`."""
+    manual_clock: bool = False
 
     @property
     def base(self) -> str:
@@ -53,7 +54,7 @@ def running(folder: Path) -> Running | None:
         said = json.loads((folder / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None  # it has only just begun
-    return Running(said["pid"], said["port"], folder, said.get("code", ""))
+    return Running(said["pid"], said["port"], folder, said.get("code", ""), said.get("manual_clock", False))
 
 
 def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None, manual_clock: bool = False) -> Running:
@@ -63,7 +64,7 @@ def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None
     It keeps the port that it had: the engine's state knows the provider by it.
 
     Raises:
-        MachineError: It does not come up, or runs on another port than asked for.
+        MachineError: It does not come up, or runs on another port or with another clock than asked for.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(folder):
@@ -73,8 +74,13 @@ def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None
             found = None
         if found is None:
             found = _spawn(folder, port if port is not None else _last_port(folder), manual_clock)
+            if port not in (None, 0, found.port):
+                stop(folder)
+                raise MachineError(f"port {port} is taken\n  fix: name another one, or none: a free one is found")
         elif port not in (None, 0, found.port):
             raise MachineError(f"the sandbox of {folder} runs already, on port {found.port}\n  fix: accelform sandbox stop")
+        elif manual_clock and not found.manual_clock:
+            raise MachineError(f"the sandbox of {folder} runs already, with a clock that polls move\n  fix: accelform sandbox stop")
     for project in projects:
         ask(found, "POST", "projects", {"project": project})
     return found
@@ -136,7 +142,8 @@ def _last_port(folder: Path) -> int:
 
 
 def _spawn(folder: Path, port: int, manual_clock: bool) -> Running:
-    command = [sys.executable, "-m", "infra.sandbox.server", str(folder), str(port), *(["--manual-clock"] if manual_clock else [])]
+    # -P: what the user's folder holds is no part of this program.
+    command = [sys.executable, "-P", "-m", "infra.sandbox.server", str(folder), str(port), *(["--manual-clock"] if manual_clock else [])]
     log = folder / "server.log"
     to_log = (os.POSIX_SPAWN_OPEN, 1, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     files = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), to_log, (os.POSIX_SPAWN_DUP2, 1, 2)]

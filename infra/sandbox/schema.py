@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from infra.sandbox import enums
-from infra.sandbox.discovery import Document
+from infra.sandbox.discovery import Document, Method
 from infra.sandbox.refused import invalid
 
 OUTPUT_ONLY = re.compile(r"\s*(\[output[ -]only\]|output only)", re.IGNORECASE)
@@ -14,7 +16,8 @@ UNDOCUMENTED = frozenset({"deleteBgpAlwaysCompareMed", "initialNatIps"})
 """What the official provider sends to Compute Engine (google-beta 7) though no document has it, and Google takes. It is not kept."""
 MAPS = frozenset({"labels", "annotations", "metadata", "userLabels", "resourceLabels", "trafficSplit", "attributes"})
 """Fields that are maps wherever they are; `metadata` of some resources is a message instead, which its values tell."""
-WHOLE = re.compile(r"-?\d+$")
+WHOLE = re.compile(r"-?[0-9]{1,20}$")
+RANGES = {"int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1), "int64": (-(2**63), 2**63 - 1), "uint64": (0, 2**64 - 1)}
 FORMS = {
     "google-datetime": (
         re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$"),
@@ -75,20 +78,27 @@ def _value(document: Document, schema: dict[str, Any], value: Any, path: str) ->
         if not isinstance(value, bool):
             raise _wrong(path, "TYPE_BOOL", value)
     elif kind == "integer":
-        if isinstance(value, str) and WHOLE.match(value):
-            return int(value)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
-            raise _wrong(path, "TYPE_INT32", value)
-        return int(value)
+        return _integer(schema, value, path)
     elif kind == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
         raise _wrong(path, "TYPE_DOUBLE", value)
     return value
 
 
+def _integer(schema: dict[str, Any], value: Any, path: str) -> int:
+    """A whole number in the range of its format."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value == int(value)
+    whole = int(value) if is_number or (isinstance(value, str) and WHOLE.match(value)) else None
+    least, most = RANGES[schema.get("format", "int32")]
+    if whole is None or not least <= whole <= most:
+        raise _wrong(path, "TYPE_INT32", value)
+    return whole
+
+
 def _string(document: Document, schema: dict[str, Any], value: Any, path: str) -> str:
     if schema.get("format") in ("int64", "uint64"):
         text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-        if not WHOLE.match(text):
+        least, most = RANGES[schema["format"]]
+        if not WHOLE.match(text) or not least <= int(text) <= most:
             raise _wrong(path, "TYPE_INT64", value)
         return text
     if "enum" in schema and isinstance(value, int) and not isinstance(value, bool):
@@ -104,6 +114,24 @@ def _string(document: Document, schema: dict[str, Any], value: Any, path: str) -
     if form and value and not form[0].match(value):
         raise _wrong(path, form[1], value)
     return value
+
+
+def check_query(method: Method, query: Mapping[str, str]) -> None:
+    """
+    Raises:
+        Refused: A parameter of the query is of another type than the document says.
+    """
+    for key, value in query.items():
+        schema = method.query.get(key)
+        if schema is None or not value or (schema["type"] not in ("integer", "boolean") and "enum" not in schema):
+            continue
+        for one in value.split(",") if schema.get("repeated") else (value,):
+            if schema["type"] == "integer" and not WHOLE.match(one):
+                raise _wrong(key, "TYPE_INT32", one)
+            if schema["type"] == "boolean" and one.lower() not in ("true", "false", "1", "0"):
+                raise _wrong(key, "TYPE_BOOL", one)
+            if "enum" in schema and one not in schema["enum"] and not one.isdecimal():
+                raise _wrong(key, "TYPE_ENUM", one)
 
 
 def _wrong(path: str, kind: str, value: Any) -> Exception:

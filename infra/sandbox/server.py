@@ -182,7 +182,8 @@ def serve(
         listener = bound(port)
         listener.listen(128)
         beside = folder / f"server.json.{os.getpid()}"
-        beside.write_text(json.dumps({"pid": os.getpid(), "port": listener.getsockname()[1], "code": process.code()}), encoding="utf-8")
+        said = {"pid": os.getpid(), "port": listener.getsockname()[1], "code": process.code(), "manual_clock": manual_clock}
+        beside.write_text(json.dumps(said), encoding="utf-8")
         beside.replace(folder / "server.json")
         config = uvicorn.Config(
             Server(cloud).app, log_level="warning", access_log=False, lifespan="off", http="httptools", server_header=False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from infra.sandbox.refused import Refused, Style
@@ -62,6 +63,11 @@ class Call:
     def number(self) -> str:
         """Number of that project."""
         return self.cloud.projects.number(self.project)
+
+    @property
+    def inside(self) -> str:
+        """Name of the collection that the call is about."""
+        return f"{self.owner}/{self.collection}".strip("/")
 
     def word(self, before: str) -> str:
         """Word after *before* in the name: `call.word("locations")` is the region or zone."""
@@ -154,8 +160,10 @@ class Service:
     """Whether false and "" stay in answers. Services on protocol buffers leave them out."""
     numbers: bool = False
     """Whether names in answers have the project's number though the request had its id."""
-    listed: Callable[[Call, list[Body]], Body] | None = None
-    """Shape of a list, where it is not `{plural: [...]}`."""
+    listed: Callable[[Call, list[Body], int], Body] | None = None
+    """Shape of a list, where it is not `{plural: [...]}`: (call, items of the page, number of all)."""
+    finds_parts: bool = False
+    """Whether `:` in a filter finds a part of a text. (default: all of it)"""
     unwrap: Callable[[Call], tuple[Body, str]] | None = None
     """Resource and mask of a patch whose body wraps them: (call) -> (resource, comma-separated mask)."""
     not_found: Callable[[Call], Refused] | None = None
@@ -173,4 +181,11 @@ class Service:
 
     def kind(self, resource: str) -> Kind:
         """The kind of a resource; one without a word of its own is the service's usual kind: by itself, kept as it is sent."""
-        return next((kind for kind in self.kinds if kind.resource == resource), None) or replace(self.usual, resource=resource)
+        known = self._kinds
+        if resource not in known:
+            known[resource] = replace(self.usual, resource=resource)
+        return known[resource]
+
+    @cached_property
+    def _kinds(self) -> dict[str, Kind]:
+        return {kind.resource: kind for kind in self.kinds}

@@ -1,13 +1,13 @@
-"""What every service does alike: make, show, list, change and remove resources, and keep their IAM policies."""
+"""What every service does alike: make, show, change and remove resources."""
 
 from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from infra.sandbox import etags, operations
+from infra.sandbox import operations
 from infra.sandbox.operations import trimmed
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import camel
@@ -29,7 +29,7 @@ def create(call: Call) -> Any:
     kind.fill(call, body)
     kind.check(call, body, None)
     during = kind.during.get("create", {})
-    cloud.store.put(call.service.host, call.target, {**body, **(during or kind.ready)}, _collection(call))
+    cloud.store.put(call.service.host, call.target, {**body, **(during or kind.ready)}, call.inside)
     if call.method.response not in OPERATION:
         return answered(call, body)
     response = kind.made(call, {**body, **kind.ready}) if kind.made else None
@@ -40,28 +40,6 @@ def get(call: Call) -> Any:
     """GET of one."""
     call.target = call.owner
     return answered(call, stored(call))
-
-
-def list_(call: Call) -> Any:
-    """GET of a collection, by pages."""
-    found = call.cloud.store.items(call.service.host, _collection(call))
-    size = _count(call, "maxResults") or _count(call, "pageSize") or 500
-    begin = _count(call, "pageToken")
-    bodies = []
-    for name, body in found[begin : begin + size]:
-        call.target = name
-        bodies.append(answered(call, body))
-    page: Body = call.service.listed(call, bodies) if call.service.listed else ({_plural(call): bodies} if bodies else {})
-    if begin + size < len(found):
-        page["nextPageToken"] = str(begin + size)
-    return page
-
-
-def _count(call: Call, parameter: str) -> int:
-    value = call.query.get(parameter) or "0"
-    if not value.isdecimal():
-        raise invalid(f"Invalid value at '{parameter}' (TYPE_INT32), \"{value}\"", parameter)
-    return int(value)
 
 
 def patch(call: Call) -> Any:
@@ -95,86 +73,14 @@ def delete(call: Call) -> Any:
     return operations.start(call, "delete", None, seconds, empty=True)
 
 
-def get_iam_policy(call: Call) -> Any:
-    """The policy of a resource; one that was never set has no bindings."""
-    _bears_a_policy(call)
-    stored_policy = call.cloud.store.get("policies", f"{call.service.host}/{call.owner}")
-    return stored_policy or {"etag": etags.UNSET}
-
-
-def set_iam_policy(call: Call) -> Any:
-    """Replaces a policy, if it is still the one that was read."""
-    _bears_a_policy(call)
-    wanted = call.body.get("policy", call.body)
-    key = f"{call.service.host}/{call.owner}"
-    before = call.cloud.store.get("policies", key) or {"etag": etags.UNSET}
-    etags.check(call.cloud, wanted.get("etag", ""), before["etag"])
-    for binding in wanted.get("bindings", []):
-        for member in binding.get("members", []):
-            call.cloud.check_member(member)
-    bindings = [binding for binding in wanted.get("bindings", []) if binding.get("members")]
-    version = 3 if any("condition" in binding for binding in bindings) else 1
-    policy = {"version": version, "etag": etags.new(call.cloud)}
-    policy |= {"bindings": bindings} if bindings else {}
-    policy |= {"auditConfigs": wanted["auditConfigs"]} if wanted.get("auditConfigs") else {}
-    call.cloud.store.put("policies", key, policy, call.service.host)
-    return policy
-
-
-def _bears_a_policy(call: Call) -> None:
-    """Organizations and billing accounts are there though nobody makes them here; all else must have been made."""
-    if call.owner.partition("/")[0] not in ("organizations", "billingAccounts"):
-        stored(call)
-
-
-def test_iam_permissions(call: Call) -> Any:
-    """Whoever asks the sandbox may do all."""
-    asked = call.body.get("permissions", [])
-    return {"permissions": asked} if asked else {}
-
-
-def get_operation(call: Call) -> Any:
-    """A poll. The clock moves to the operation's end, so that the next one finds it done."""
-    operation = call.cloud.store.operation(call.owner)
-    if operation is None:
-        raise _missing(call)
-    answer = operations.shown(call.cloud, call.service, call.owner)
-    if not operation["done"] and not call.cloud.clock.manual:
-        call.cloud.clock.advance(operation["ends"] - call.now)
-    return answer
-
-
-def wait_operation(call: Call) -> Any:
-    """Compute Engine's `wait`: answers when it is done."""
-    operation = call.cloud.store.operation(call.owner)
-    if operation is None:
-        raise _missing(call)
-    if not call.cloud.clock.manual:
-        call.cloud.clock.advance(operation["ends"] - call.now)
-        call.cloud.settle(call.now)
-    return operations.shown(call.cloud, call.service, call.owner)
-
-
-def list_operations(call: Call) -> Any:
-    """Operations of a location."""
-    found = call.cloud.store.operations(call.service.host, f"{call.owner}/operations/")
-    shown = [call.service.operations.shown(call.cloud, call.service, operation) for operation in found]
-    return {"operations": shown} if shown else {}
-
-
 VERBS: dict[str, Callable[[Call], Any]] = {
     "create": create,
     "insert": create,
     "get": get,
-    "list": list_,
     "patch": patch,
     "update": update,
     "delete": delete,
-    "getIamPolicy": get_iam_policy,
-    "setIamPolicy": set_iam_policy,
-    "testIamPermissions": test_iam_permissions,
 }
-OPERATION_VERBS: dict[str, Callable[[Call], Any]] = {"get": get_operation, "wait": wait_operation, "list": list_operations}
 
 
 def stored(call: Call) -> Body:
@@ -185,7 +91,7 @@ def stored(call: Call) -> Body:
     """
     body = call.cloud.store.get(call.service.host, call.target or call.owner)
     if body is None:
-        raise _missing(call)
+        raise missing(call)
     return body
 
 
@@ -197,7 +103,7 @@ def quiet(call: Call) -> None:
         call.cloud.clock.advance(operation["ends"] - call.now)
     call.cloud.settle(call.now)
     if call.cloud.store.get(call.service.host, call.target) is None:
-        raise _missing(call)
+        raise missing(call)
 
 
 def answered(call: Call, body: Body) -> Body:
@@ -275,11 +181,7 @@ def _new_name(call: Call, body: Body) -> str:
     made = _new_id(call, body)
     if call.kind.name:
         return call.kind.name(call, made)
-    return f"{_collection(call)}/{made}"
-
-
-def _collection(call: Call) -> str:
-    return f"{call.owner}/{call.collection}".strip("/")
+    return f"{call.inside}/{made}"
 
 
 def _new_id(call: Call, body: Body) -> str:
@@ -305,14 +207,6 @@ def _default_id(call: Call) -> str:
     return "body:name" if "name" in named and call.service.keeps_empty else "server:number"
 
 
-def _plural(call: Call) -> str:
-    """Field of a list's answer that holds the items: the one list in its schema."""
-    properties = call.method.document.schemas[call.method.response].get("properties", {})
-    lists = [key for key, schema in properties.items() if schema.get("type") == "array"]
-    word = call.collection.rpartition("/")[2]
-    return word if word in lists else next((key for key in lists if key != "unreachable"), "items")
-
-
 def _at(body: Any, path: str) -> Any:
     for word in path.split("."):
         if not isinstance(body, dict):
@@ -331,7 +225,7 @@ def _set(body: Body, words: list[str], value: Any) -> None:
         body[last] = value
 
 
-def _missing(call: Call) -> Refused:
+def missing(call: Call) -> Refused:
     call.target = call.target or call.owner
     own = call.kind.not_found or call.service.not_found
     return own(call) if own else Refused(404, f"Resource '{call.target}' was not found")
@@ -340,15 +234,3 @@ def _missing(call: Call) -> Refused:
 def _exists(call: Call) -> Refused:
     own = call.kind.exists or call.service.exists
     return own(call) if own else Refused(409, f"Resource '{call.target}' already exists")
-
-
-def every_value(node: Any) -> Iterator[Any]:
-    """Every scalar of a body."""
-    if isinstance(node, dict):
-        for value in node.values():
-            yield from every_value(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from every_value(value)
-    else:
-        yield node

@@ -21,44 +21,51 @@ def elsewhere(accelform: Accelform, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["up", "env", "recover"])
-def test_fails_outside_a_checkout_and_leaves_nothing(
-    command: str, accelform: Accelform, elsewhere: Path, base: dict[str, Any], stack_file: Callable[..., Path]
-) -> None:
-    file = stack_file(base)
-    ran = accelform(command, str(file))
+@pytest.fixture
+def checkout(elsewhere: Path) -> Path:
+    """Looks like one."""
+    (elsewhere / "infra").mkdir()
+    for name in ("Pulumi.yaml", "infra/__main__.py"):
+        (elsewhere / name).touch()
+    return elsewhere
+
+
+@pytest.mark.parametrize(
+    "command", [["up"], ["env"], ["recover"], ["down"], ["sandbox", "start"], ["sandbox", "status"], ["sandbox", "stop"]]
+)
+def test_fails_outside_a_checkout_and_leaves_nothing(command: list[str], accelform: Accelform, elsewhere: Path) -> None:
+    ran = accelform(*command)
     assert ran.code == 5
-    assert "is not a checkout of this project" in ran.err
+    assert "is not in a checkout of this project" in ran.err
     assert not (elsewhere / ".accelform").exists()
 
 
 def test_fails_on_a_wrong_stack_file_before_anything_starts(
-    accelform: Accelform, elsewhere: Path, base: dict[str, Any], stack_file: Callable[..., Path]
+    accelform: Accelform, checkout: Path, base: dict[str, Any], stack_file: Callable[..., Path]
 ) -> None:
     """The same problems, with the same code, as `check` has them."""
-    (elsewhere / "infra").mkdir()
-    for name in ("Pulumi.yaml", "infra/__main__.py"):
-        (elsewhere / name).touch()
     file = stack_file(base | {"accelform:regoin": "us-east5"})
     ran = accelform("up", str(file))
     assert ran.code == 2
     assert "regoin" in ran.err
-    assert process.running(Home.of(elsewhere).sandbox) is None
+    assert process.running(Home.of(checkout).sandbox) is None
 
 
-def test_down_of_nothing_is_done_at_once(accelform: Accelform) -> None:
+def test_down_of_nothing_is_done_at_once(accelform: Accelform, checkout: Path) -> None:
     ran = accelform("down")
     assert ran.code == 0
     assert "nothing is left" in ran.out
 
 
-def test_down_of_what_is_not_up_is_refused(accelform: Accelform) -> None:
+def test_down_of_what_is_not_up_is_refused(accelform: Accelform, checkout: Path) -> None:
     ran = accelform("down", "nope")
     assert ran.code == 2
     assert "nope: there is no such stack in the sandbox" in ran.err
 
 
-def test_the_sandbox_starts_tells_and_stops(accelform: Accelform, elsewhere: Path) -> None:
+def test_the_sandbox_starts_tells_and_stops(accelform: Accelform, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder of the checkout."""
+    monkeypatch.chdir(checkout / "infra")
     assert accelform("sandbox", "status", "--json").data == {"running": False}
     started = accelform("sandbox", "start", "--project", "shop-prod", "--json").data
     try:
@@ -69,3 +76,13 @@ def test_the_sandbox_starts_tells_and_stops(accelform: Accelform, elsewhere: Pat
     finally:
         assert accelform("sandbox", "stop", "--json").data == {"stopped": True}
     assert accelform("sandbox", "stop").out == "it does not run\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--port", "0"], ["--port", "99999"], ["--project", "Bad Project!"], ["--project", ""], ["--prot", "1"]]
+)
+def test_fails_on_what_no_sandbox_can_be_started_with(arguments: list[str], accelform: Accelform, checkout: Path) -> None:
+    ran = accelform("sandbox", "start", *arguments, "--json")
+    assert ran.code == 2
+    assert ran.data["problems"][0]["message"]
+    assert process.running(Home.of(checkout).sandbox) is None

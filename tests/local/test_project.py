@@ -78,6 +78,8 @@ def test_what_the_engine_wrote_into_the_copy_stays(checkout: Path, base: dict[st
     assert data["config"]["gcp:tpuV2CustomEndpoint"].startswith("http://127.0.0.1:7/")
 
 
-def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match="not a checkout"):
-        project.check_checkout(tmp_path)
+def test_a_checkout_is_found_from_within_and_nowhere_else(checkout: Path) -> None:
+    assert project.checkout(checkout / "infra") == checkout
+    (checkout / "Pulumi.yaml").unlink()
+    with pytest.raises(MachineError, match="not in a checkout"):
+        project.checkout(checkout / "infra")

@@ -65,10 +65,23 @@ def test_another_port_than_it_has_is_refused(folder: Path) -> None:
         process.start(folder, port=found.port + 1)
 
 
+def test_another_clock_than_it_has_is_refused(folder: Path) -> None:
+    process.start(folder)
+    with pytest.raises(MachineError, match="accelform sandbox stop"):
+        process.start(folder, manual_clock=True)
+
+
 def test_a_taken_port_is_left_to_whom_it_belongs(folder: Path, tmp_path: Path) -> None:
+    """The last port, taken meanwhile, is no reason not to start; one that was asked for is had or refused."""
     other = process.start(tmp_path / "other")
     try:
-        assert process.start(folder, port=other.port).port != other.port
+        folder.mkdir()
+        (folder / "server.json").write_text(f'{{"pid": 1, "port": {other.port}}}', encoding="utf-8")
+        assert process.start(folder).port != other.port
+        process.stop(folder)
+        with pytest.raises(MachineError, match=f"port {other.port} is taken"):
+            process.start(folder, port=other.port)
+        assert process.running(folder) is None
     finally:
         process.stop(tmp_path / "other")
 

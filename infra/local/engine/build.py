@@ -9,6 +9,7 @@ It ends with 0 where an engine is there or was brought, and with 5 where it cann
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import subprocess
@@ -29,7 +30,7 @@ MODULE_FILES = ("go.mod", "go.sum", "tools.go")
 LAUNCHER = """#!/bin/sh
 # The engine starts this as its host for Python programs; the environment that holds the SDK is named by who starts the engine.
 python="${ACCELFORM_PYTHON:?set it to a Python that has pulumi and this project, such as .venv/bin/python}"
-exec "$python" -u -m infra.local.engine.language_host "$@"
+exec "$python" -P -u -m infra.local.engine.language_host "$@"
 """
 
 
@@ -42,6 +43,8 @@ def ensure() -> find.Engine:
     """
     engine = find.find()
     if engine is not None:
+        if engine.built_here:
+            _launcher(engine.path.parent)
         return engine
     try:
         return fetch.fetch()
@@ -81,12 +84,21 @@ def _build(go: str) -> None:
             "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
         ]
         _run(command, folder)
-        launcher = folder / "pulumi-language-python"
-        launcher.write_text(LAUNCHER, encoding="utf-8")
-        launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        _launcher(folder)
         for name in MODULE_FILES:
             (folder / name).unlink()
         put(folder, final)
+
+
+def _launcher(folder: Path) -> None:
+    """Puts our host beside the engine, as this version has it: the engine stays when this project is updated."""
+    launcher = folder / "pulumi-language-python"
+    if launcher.is_file() and launcher.read_text(encoding="utf-8") == LAUNCHER:
+        return
+    beside = folder / f".launcher.{os.getpid()}"
+    beside.write_text(LAUNCHER, encoding="utf-8")
+    beside.chmod(beside.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    beside.replace(launcher)
 
 
 def _run(command: list[str], folder: Path) -> None:

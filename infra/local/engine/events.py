@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from infra.errors import AccelformError, ExitCode
 from infra.local.engine import find
 
 
@@ -53,27 +57,66 @@ class Outcome:
         return "\n".join(dict.fromkeys(line.strip() for line in lines if line.strip()))
 
 
+class InterruptedUpdateError(AccelformError):
+    """The user stopped an update. The engine ended what it had begun, unless it was told twice."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 def run(
     arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, step: Callable[[Step], None] | None = None
 ) -> Outcome:
-    """`pulumi ARGUMENTS --json`, an event a line. An interrupt reaches the engine too, which ends what it began."""
+    """
+    `pulumi ARGUMENTS --json`, an event a line.
+
+    Raises:
+        InterruptedUpdateError: A signal asked for an end. The engine gets it, and is waited for; a second signal kills it.
+    """
     outcome = Outcome()
-    with subprocess.Popen(
-        [str(engine.path), *arguments, "--json", "--non-interactive"],
-        cwd=folder,
-        env=dict(env) | {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "true"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
+    with (
+        subprocess.Popen(
+            [str(engine.path), *arguments, "--json", "--non-interactive"],
+            cwd=folder,
+            env=dict(env) | {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "true"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # a terminal's ^C reaches this process alone, which hands it on
+        ) as process,
+        _handing_on(process) as signals,
+    ):
         assert process.stdout is not None
         for line in process.stdout:
             for one in _read(line, outcome):
                 if step is not None:
                     step(one)
         outcome.code = process.wait()
+    if signals:
+        raise InterruptedUpdateError(
+            "interrupted: what was made until then stays\n  fix: `accelform up` goes on from there, `accelform down` takes it away"
+        )
     return outcome
+
+
+@contextmanager
+def _handing_on(process: subprocess.Popen[str]) -> Iterator[list[int]]:
+    """Hands signals that ask for an end on to the engine, in the thread that gets signals; the list says which came."""
+    came: list[int] = []
+
+    def handle(number: int, _frame: object) -> None:
+        came.append(number)
+        process.send_signal(signal.SIGINT if len(came) == 1 else signal.SIGKILL)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _read(line: str, outcome: Outcome) -> Iterator[Step]:

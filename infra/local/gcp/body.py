@@ -49,7 +49,7 @@ def _objects(
             sent = ZEROS[schema.kind(declared)] if field.zero is BY_TYPE else field.zero
         else:
             continue
-        _put(made, field.rest or name, sent)
+        put(made, field.rest or name, sent)
     return made
 
 
@@ -63,7 +63,8 @@ def _encoded(row: ResourceType, declared: dict[str, Any], value: Any, names: Nam
     return field.codec.encode(value, names)
 
 
-def _put(into: dict[str, Any], dotted: str, value: Any) -> None:
+def put(into: dict[str, Any], dotted: str, value: Any) -> None:
+    """Has *value* stand at a dotted path."""
     *parents, name = dotted.split(".")
     for parent in parents:
         into = into.setdefault(parent, {})
@@ -147,47 +148,6 @@ def _inside(row: ResourceType, known: schema.Properties, found: dict[str, Any], 
         field = special.get(path, Field(path))
         made[name] = _decoded(row, declared, dig(found, field.rest or name), path, field, before.get(name))
     return made
-
-
-def refreshed(inputs: dict[str, Any], state: dict[str, Any], sets: Collection[str] = (), dotted: str = "") -> dict[str, Any]:
-    """The inputs that a refresh found: as written where Google says the same in other words, else what Google says."""
-    made = {}
-    for key, value in inputs.items():
-        found = _refreshed(value, state[key], sets, f"{dotted}.{key}" if dotted else key) if key != DEFAULTS and key in state else value
-        if found is not None:
-            made[key] = found
-    return made
-
-
-def _refreshed(value: Any, found: Any, sets: Collection[str], dotted: str) -> Any:
-    if isinstance(value, dict) and isinstance(found, dict) and DEFAULTS in value:
-        return refreshed(value, found, sets, dotted)
-    if isinstance(value, list) and isinstance(found, list) and len(value) == len(found):
-        if dotted in sets:
-            found = _in_order(value, found, sets, dotted)
-        return [_refreshed(part, other, sets, dotted) for part, other in zip(value, found, strict=True)]
-    if found is None and _hollow(value):
-        return value
-    if dotted.rpartition(".")[2] in PLACES and isinstance(value, str) and isinstance(found, str) and value.lower() == found.lower():
-        return value
-    return value if same(value, found) else found
-
-
-def _hollow(value: Any) -> bool:
-    """Whether an object holds nothing that Google would be sent: it answers as if there were none."""
-    return isinstance(value, dict) and all(key == DEFAULTS or is_empty(part) or _hollow(part) for key, part in value.items())
-
-
-def _in_order(value: list[Any], found: list[Any], sets: Collection[str], dotted: str) -> list[Any]:
-    """What was found, in the order of what was written where it is the same."""
-    left = list(found)
-    ordered: list[Any] = []
-    for part in value:
-        match = next((other for other in left if _refreshed(part, other, sets, dotted) == part), None)
-        ordered.append(match)
-        if match is not None:
-            left.remove(match)
-    return [left.pop(0) if part is None else part for part in ordered]
 
 
 def same(value: Any, found: Any) -> bool:

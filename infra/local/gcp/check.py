@@ -82,7 +82,7 @@ class Check:
 
     def _plain(self, value: Any, kind: str, path: Path) -> Any:
         """A value of the kind; what only looks different (`"30"` for 30) is taken, as the official provider does."""
-        if not isinstance(value, dict | list):
+        if value is not None and not isinstance(value, dict | list):
             if kind == "string":
                 return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
             if kind == "boolean" and value in (True, False, "true", "false"):
@@ -93,7 +93,7 @@ class Check:
                 except ValueError:
                     number = float("nan")
                 if number.is_integer():
-                    return int(value) if not isinstance(value, float) else int(number)
+                    return int(number)
                 if kind == "number" and number == number:
                     return number
         return self._fail(path, f"is not {WORDS[kind]}; got {self._shown(value, path)}")

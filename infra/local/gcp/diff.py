@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pulumi.runtime.proto import provider_pb2
 
 from infra.local.gcp import body as bodies
 from infra.local.gcp import schema
-from infra.local.gcp.resource_type import ResourceType, placeholders
+from infra.local.gcp.resource_type import Field, ResourceType, placeholders
 from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
@@ -51,6 +51,7 @@ class Diff:
 
     def __init__(self, row: ResourceType) -> None:
         self.row = row
+        self.special = row.by_path
         self.names = placeholders(row.id_template)
         self.computed = {*row.computed, *bodies.PLACES}
 
@@ -81,8 +82,11 @@ class Diff:
                     yield from self.values(part, old.get(key), new.get(key), found.get(key), (*path, key), dotted)
         elif isinstance(old, list) and isinstance(new, list):
             yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)
-        elif not _equal(old, new, dotted):
+        elif not _equal(*map(self._canonical(dotted), (old, new)), dotted):
             yield Change(path, "UPDATE", replaces)
+
+    def _canonical(self, dotted: str) -> Callable[[Any], Any]:
+        return self.special.get(dotted, Field(dotted)).canonical
 
     def _within(self, declared: dict[str, Any], old: Any, new: Any, state: Any, path: Path, dotted: str) -> bool:
         """Whether something in an object or a list that comes or goes as a whole replaces the resource."""
@@ -91,7 +95,8 @@ class Diff:
     def lists(
         self, declared: dict[str, Any], old: list[Any], new: list[Any], state: list[Any], path: Path, dotted: str
     ) -> Iterator[Change]:
-        if dotted in self.row.sets and sorted(map(str, old)) == sorted(map(str, new)):
+        canonical = self._canonical(dotted)
+        if dotted in self.row.sets and sorted(str(canonical(one)) for one in old) == sorted(str(canonical(one)) for one in new):
             return
         part = declared.get("items", {}) | {"replaces": bool(declared.get("replaces"))}
         for index in range(max(len(old), len(new))):

@@ -31,28 +31,8 @@ def in_sandbox(base: str) -> Callable[[str, Mapping[str, Any]], str | None]:
             lifecycle = (row.lifecycle or Lifecycle)(row, client)
             plain: dict[str, Any] = without_defaults(dict(inputs))
             try:
-                if row.named_by_google:
-                    return _alike(lifecycle, plain)
-                return lifecycle.id_of(plain)
+                return lifecycle.alike(plain)
             except ProviderError:
                 return None
 
     return find
-
-
-def _alike(lifecycle: Lifecycle, inputs: dict[str, Any]) -> str | None:
-    """The one of its kind with the same display name: Google made up the rest of its name."""
-    row, names = lifecycle.row, lifecycle.names(inputs)
-    path = lifecycle.fill(row.created_in, names)
-    found: list[str] = []
-    query: dict[str, str] = {}
-    while True:
-        page = lifecycle.client.call("GET", row.service, path, query)
-        items = page.get(path.rpartition("/")[2], [])
-        found += [item["name"].rpartition("/")[2] for item in items if item.get("displayName") == inputs.get("displayName")]
-        if not page.get("nextPageToken"):
-            break
-        query = {"pageToken": page["nextPageToken"]}
-    if len(found) > 1:
-        return None
-    return lifecycle.fill(row.id_template, names | {"name": found[0]}) if found else ""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import Policy
-from infra.local.gcp.rest import GoogleError
+from infra.local.gcp.rest import GoogleError, UnclearError
 from infra.provider.server import ProviderError
 
 ATTEMPTS = 10
@@ -114,8 +114,8 @@ class IamMember(Lifecycle):
                 body = {"policy": policy} | dict(self.policy.set_extra) if self.policy.wrapped else policy
                 try:
                     self.client.call(method, self.row.service, url + suffix, body=body)
-                except GoogleError as error:
-                    if error.code not in CONFLICTS or attempt == ATTEMPTS:
+                except (GoogleError, UnclearError) as error:  # an unclear one was done, or not: the next reading tells
+                    if attempt == ATTEMPTS or (isinstance(error, GoogleError) and error.code not in CONFLICTS):
                         raise
                     self.client.wait(backoff)
                     backoff *= 2

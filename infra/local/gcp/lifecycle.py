@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from infra.local.gcp import body as bodies
-from infra.local.gcp import diff, schema
-from infra.local.gcp.resource_type import ResourceType, Update, last, placeholders
-from infra.local.gcp.rest import Client, GoogleError, OperationError
+from infra.local.gcp import diff, refresh, schema
+from infra.local.gcp.resource_type import Field, ResourceType, Update, last, placeholders
+from infra.local.gcp.rest import ATTEMPTS, FIRST_BACKOFF_SECONDS, Client, GoogleError, OperationError, UnclearError
 from infra.local.gcp.values import without_defaults
 from infra.provider.server import ProviderError
 
@@ -41,10 +41,9 @@ class Lifecycle:
 
     def create(self, inputs: dict[str, Any]) -> Made:
         """Makes the resource of checked *inputs*."""
-        inputs = self._plain(inputs)
+        written, inputs = inputs, self._plain(inputs)
         names = self.names(inputs)
-        path, sent = self.fill(self.row.created_in, names), self.create_body(self._sent(inputs), names)
-        answer = self.call(self.row.create_method, path, self.row.create_query, sent, names)
+        answer = self._created_once(written, inputs, names)
         try:
             answer = self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
@@ -82,7 +81,7 @@ class Lifecycle:
         for update, mine in self._calls([name for name in changed if name in bodies.in_body(self.row)]):
             if update.reads_first:
                 state = state | {key: value for key, value in (self.get(names) or {}).items() if key in update.kept}
-            self._change(update, mine, inputs, state, names)
+            self._change(update, mine, self._with_others(inputs, state), state, names)
         return self._now(id, names, state | inputs)
 
     def delete(self, id: str, state: dict[str, Any]) -> None:
@@ -130,12 +129,68 @@ class Lifecycle:
 
     # What they share
 
+    def _created_once(self, written: dict[str, Any], inputs: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+        """
+        What the create answers. Where that is lost, the thing may be there: it is looked for before it is asked for again.
+
+        Raises:
+            FailedAfterMadeError: It is there, as it was asked for; whether it is ready is not known.
+        """
+        path, sent = self.fill(self.row.created_in, names), self.create_body(self._sent(inputs), names)
+        lost: ProviderError | None = None
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return self.call(self.row.create_method, path, self.row.create_query, sent, names)
+            except UnclearError as error:
+                lost = error
+            except GoogleError as error:
+                if lost is None or error.code != 409:
+                    raise
+                lost = error  # the lost one was done after all, or somebody was there before
+            if found := self._as_written(written, inputs):
+                raise FailedAfterMadeError(f"{lost}\n  it was made all the same, and is kept: `pulumi up` again looks after it", found)
+            if isinstance(lost, GoogleError) or attempt == ATTEMPTS:
+                break
+            self.client.wait(FIRST_BACKOFF_SECONDS * 2**attempt)
+        assert lost is not None, "every attempt that ends well has returned"
+        raise lost
+
+    def _as_written(self, written: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
+        """The resource, if it is there and nothing about it is otherwise than in the inputs."""
+        id = self.alike(inputs)
+        made = self._there(self.names_of(id, inputs), inputs) if id else None
+        return made if made and refresh.inputs(self.row, written, {}, made.outputs) == written else None
+
+    def alike(self, inputs: dict[str, Any]) -> str | None:
+        """
+        The id that a resource of these inputs has, if it is there: by its name or, where Google makes that up, by its display name. Empty
+        where there is none; None where several look alike.
+        """
+        names = self.names(inputs)
+        if not self.row.named_by_google:
+            return self.id_of(inputs)
+        path = self.fill(self.row.created_in, names)
+        found: list[str] = []
+        query: dict[str, str] = {}
+        while True:
+            page = self.client.call("GET", self.row.service, path, query)
+            items = page.get(path.rpartition("/")[2], [])
+            found += [last(item["name"]) for item in items if item.get("displayName") == inputs.get("displayName")]
+            if not page.get("nextPageToken"):
+                break
+            query = {"pageToken": page["nextPageToken"]}
+        if len(found) > 1:
+            return None
+        return self.fill(self.row.id_template, names | {"name": found[0]}) if found else ""
+
     def _begun(self, error: ProviderError, names: dict[str, Any], inputs: dict[str, Any]) -> ProviderError:
         """What is told of a create that was taken, and whose end is not known: the state keeps it, so that nothing is lost."""
         if self.row.named_by_google and "name" not in names:
             return error
         id = self.fill(self.row.id_template, names)
-        return FailedAfterMadeError(str(error), Made(id, {"id": id} | {name: inputs.get(name) for name in self.schema.outputs}))
+        return FailedAfterMadeError(
+            str(error), Made(id, {"id": id} | {name: inputs[name] for name in self.schema.outputs if name in inputs})
+        )
 
     def _there(self, names: dict[str, Any], written: dict[str, Any]) -> Made | None:
         answer = self.get(names)
@@ -213,8 +268,8 @@ class Lifecycle:
         body: dict[str, Any] | None = None
         if update.body:
             body = bodies.body(self.row, self._sent(inputs), names, self._properties(update, mine))
-            if update.changed_only and "labels" in body:  # a label that is left out would stay
-                body["labels"] = dict.fromkeys(state.get("effectiveLabels") or {}) | body["labels"]
+            if update.changed_only:
+                body |= self._unset(mine, body, state)
             kept = {key: state[key] for key in update.kept if state.get(key) is not None}
             extra = {} if update.only else self.update_extra(inputs)
             body = {**update.zeros, **body, **extra, **kept}
@@ -230,6 +285,26 @@ class Lifecycle:
             self.client.finished(self.row.service, answer, names.get("project", ""))
         except OperationError as error:
             raise ProviderError(f"Error waiting for {self.row.noun} to update: {error}") from None
+
+    def _unset(self, mine: list[str], body: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+        """What takes away, in a body that is merged into what Google has: there, whatever is left out stays."""
+        unset: dict[str, Any] = {}
+        for name in mine:
+            rest = self.row.by_path.get(name, Field(name)).rest or name
+            if name == "labels":
+                unset["labels"] = dict.fromkeys(state.get("effectiveLabels") or {}) | (body.get("labels") or {})
+            elif bodies.dig(body, rest) is None:
+                kind = schema.kind(self.schema.inputs[name])
+                bodies.put(unset, rest, False if kind == "boolean" else None)
+        return unset
+
+    def _with_others(self, inputs: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+        """Inputs with the labels that others gave the resource: they stay."""
+        if not self.schema.labelled:
+            return inputs
+        mine = state.get("pulumiLabels") or {}
+        others = {key: value for key, value in (state.get("effectiveLabels") or {}).items() if key not in mine}
+        return inputs | {"labels": others | (inputs.get("labels") or {})}
 
     def _properties(self, update: Update, mine: list[str]) -> list[str]:
         if update.changed_only:

@@ -11,8 +11,7 @@ from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
 from infra.errors import nearest
-from infra.local.gcp import body as bodies
-from infra.local.gcp import config, diff, invokes, schema, types
+from infra.local.gcp import config, diff, invokes, refresh, schema, types
 from infra.local.gcp.check import Check
 from infra.local.gcp.lifecycle import FailedAfterMadeError, Lifecycle, Made
 from infra.local.gcp.resource_type import ResourceType
@@ -99,9 +98,9 @@ class Gcp(Provider):
             made = self._lifecycle(row).create(given.values)
         except FailedAfterMadeError as error:
             properties = self._state(row, error.made.outputs, given)
-            raise MadeButNotReadyError(str(error), error.made.id, properties, request.properties) from None
-        except GoogleError as error:
-            raise ProviderError(f"Error creating {row.noun}: {error}") from None
+            raise MadeButNotReadyError(given.hide(str(error)), error.made.id, properties, request.properties) from None
+        except ProviderError as error:
+            raise _told(error, f"Error creating {row.noun}", given) from None
         return provider_pb2.CreateResponse(id=made.id, properties=self._state(row, made.outputs, given))
 
     @sentences
@@ -115,7 +114,7 @@ class Gcp(Provider):
         if made is None:
             return provider_pb2.ReadResponse()
         if inputs.values and "id" in state.values:
-            found = bodies.refreshed(inputs.values, made.outputs, row.sets)
+            found = refresh.inputs(row, inputs.values, state.values, made.outputs)
         else:
             found = self._imported(row, made)
         given = inputs if inputs.values else state
@@ -134,8 +133,8 @@ class Gcp(Provider):
             return provider_pb2.UpdateResponse(properties=self._state(row, foreseen, new))
         try:
             made = self._lifecycle(row).update(request.id, state.values, old.values, new.values)
-        except GoogleError as error:
-            raise ProviderError(f"Error updating {row.noun} {request.id}: {error}") from None
+        except ProviderError as error:
+            raise _told(error, f"Error updating {row.noun} {request.id}", new) from None
         return provider_pb2.UpdateResponse(properties=self._state(row, made.outputs, new))
 
     @sentences
@@ -193,8 +192,10 @@ class Gcp(Provider):
 
     def _labelled(self, row: ResourceType, inputs: dict[str, Any]) -> dict[str, Any]:
         """Inputs, and the labels that follow from them."""
-        if not schema.of(row.token).labelled or isinstance(inputs.get("labels"), Unknown):
+        if not schema.of(row.token).labelled:
             return inputs
+        if isinstance(inputs.get("labels"), Unknown):
+            return inputs | {"pulumiLabels": UNKNOWN, "effectiveLabels": UNKNOWN}
         all_of_them = {**self._configured().config.labels, **(inputs.get("labels") or {})}
         return inputs | {"labels": inputs.get("labels"), "pulumiLabels": all_of_them, "effectiveLabels": all_of_them}
 
@@ -203,6 +204,11 @@ class Gcp(Provider):
         known = schema.of(row.token).inputs
         found = {name: value for name, value in made.outputs.items() if name in known and name != "deletionPolicy"}
         return Check(row).inputs(_pruned(found, row.defaults))
+
+
+def _told(error: ProviderError, doing: str, given: Decoded) -> ProviderError:
+    """The error as the user reads it: Google's with what was being done, and nothing secret of what was given."""
+    return ProviderError(given.hide(f"{doing}: {error}" if isinstance(error, GoogleError) else str(error)))
 
 
 def _pruned(value: Any, defaults: Mapping[str, Any], dotted: str = "") -> Any:

@@ -38,6 +38,8 @@ class Field:
     zero: Any = BY_TYPE
     """What is then sent."""
     codec: Codec = Codec()
+    canonical: Callable[[Any], Any] = lambda value: value
+    """The one form of a plain value that can be said in several."""
     unread: bool = False
     """Google need not answer with it: then what the program wrote stands."""
     absent: Any = BY_TYPE
@@ -97,6 +99,8 @@ class ResourceType:
     """Of one resource, under the API's endpoint."""
     id: str = ""
     """Pulumi's id. (default: the URL)"""
+    imported_by: tuple[str, ...] = ()
+    """Forms of an id that are taken at an import besides the id, and the names in it."""
     collection: str = ""
     """Where it is created. (default: the URL without its last part)"""
     create_method: str = "POST"
@@ -147,9 +151,11 @@ class ResourceType:
 
     def names_of(self, id: str) -> dict[str, str]:
         """What an id says; nothing where it is not one of this type."""
-        pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(self.id_template))
-        match = re.fullmatch(pattern, id)
-        return match.groupdict() if match else {}
+        for form in (self.id_template, *self.imported_by):
+            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(form))
+            if match := re.fullmatch(pattern, id):
+                return match.groupdict()
+        return {}
 
 
 def placeholders(template: str) -> list[str]:

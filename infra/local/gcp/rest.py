@@ -16,7 +16,9 @@ from infra.provider.server import ProviderError
 
 ATTEMPTS = 5
 FIRST_BACKOFF_SECONDS = 0.5
-TRANSIENT = (429, 502, 503)
+TOO_MANY = 429
+TRANSIENT = (TOO_MANY, 500, 502, 503)
+"""What the official provider takes for passing trouble, too."""
 FIRST_POLL_SECONDS = 0.01
 LONGEST_POLL_SECONDS = 2.0
 OPERATION_SECONDS = 30 * 60.0
@@ -31,6 +33,10 @@ class GoogleError(ProviderError):
         self.code = code
         self.reason = reason
         super().__init__(f"googleapi: Error {code}: {message}{f', {reason}' if reason else ''}")
+
+
+class UnclearError(ProviderError):
+    """Whether the call was done is not known: no answer came, or one that says as little."""
 
 
 class OperationError(ProviderError):
@@ -88,6 +94,7 @@ class Client:
 
         Raises:
             GoogleError: The answer was a refusal.
+            UnclearError: What may not be sent twice may have been done, or not.
             ProviderError: No answer came, or the user cancelled.
         """
         url = self.config.endpoint(service) + quote(path, safe="/:@[]%")
@@ -98,14 +105,19 @@ class Client:
         backoff = FIRST_BACKOFF_SECONDS
         for attempt in range(1, ATTEMPTS + 1):
             self._look()
+            last = attempt == ATTEMPTS
             try:
                 answer = self._http.request(method, url, params=query, json=body, headers=headers)
             except httpx.TransportError as error:
-                if not safe or attempt == ATTEMPTS:
-                    raise ProviderError(f"{method} {url}: no answer: {error or type(error).__name__}\n  fix: is the sandbox up?") from None
+                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                if last or (sent and not safe):
+                    kind = UnclearError if sent and not safe else ProviderError
+                    raise kind(f"{method} {url}: no answer: {error or type(error).__name__}\n  fix: is the sandbox up?") from None
             else:
-                if answer.status_code not in TRANSIENT or not safe or attempt == ATTEMPTS:
+                if answer.status_code not in TRANSIENT or last:
                     return _read(answer)
+                if answer.status_code != TOO_MANY and not safe:
+                    raise UnclearError(str(_refusal(answer)))
             self.wait(backoff)
             backoff *= 2
         raise AssertionError("every attempt returns, raises or is followed by another")
@@ -145,18 +157,27 @@ class Client:
 
 
 def _read(answer: httpx.Response) -> dict[str, Any]:
+    if not answer.is_success:
+        raise _refusal(answer)
+    found = _json(answer)
+    return found if isinstance(found, dict) else {}
+
+
+def _json(answer: httpx.Response) -> Any:
     try:
-        found = answer.json() if answer.content else {}
+        return answer.json() if answer.content else {}
     except ValueError:
-        found = {}
-    if answer.is_success:
-        return found if isinstance(found, dict) else {}
+        return {}
+
+
+def _refusal(answer: httpx.Response) -> GoogleError:
+    found = _json(answer)
     error = found.get("error", {}) if isinstance(found, dict) else {}
     if not isinstance(error, dict):
         error = {"message": str(error)}
     reasons = [one.get("reason", "") for one in error.get("errors", []) if isinstance(one, dict)]
     message = error.get("message") or answer.text.strip()[:200] or answer.reason_phrase
-    raise GoogleError(answer.status_code, message, reasons[0] if reasons else "")
+    return GoogleError(answer.status_code, message, reasons[0] if reasons else "")
 
 
 def _compute_operation(answer: dict[str, Any], project: str) -> str | None:

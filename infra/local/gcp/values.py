@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from google.protobuf import struct_pb2
@@ -14,6 +14,9 @@ UNKNOWN_STRING = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 
 DEFAULTS = "__defaults"
 """Key under which Check says which values of an object it added."""
+
+SHORTEST_HIDDEN = 3
+"""Letters of the shortest secret that is hidden in a text, as the engine has it: a shorter one is in any text by chance."""
 
 Path = tuple[str | int, ...]
 
@@ -35,6 +38,17 @@ class Decoded:
         self.secrets: set[Path] = set()
         self.values: dict[str, Any] = {key: self._value(value, (key,)) for key, value in sorted(struct.fields.items())}
 
+    def hide(self, text: str) -> str:
+        """*text* without what is secret here: Google's refusals repeat what was sent."""
+        for path in self.secrets:
+            value: Any = self.values
+            for step in path:
+                value = value[step]
+            for part in sorted(_strings(value), key=len, reverse=True):
+                if len(part) >= SHORTEST_HIDDEN:
+                    text = text.replace(part, "[secret]")
+        return text
+
     def _value(self, value: struct_pb2.Value, path: Path) -> Any:
         kind = value.WhichOneof("kind")
         if kind == "struct_value":
@@ -50,6 +64,14 @@ class Decoded:
         if kind == "string_value":
             return UNKNOWN if value.string_value == UNKNOWN_STRING else value.string_value
         return value.bool_value if kind == "bool_value" else None
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+    elif isinstance(value, str):
+        yield value
 
 
 def encode(values: dict[str, Any], secrets: Iterable[Path] = ()) -> struct_pb2.Struct:

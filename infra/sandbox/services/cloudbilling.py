@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from infra.sandbox import verbs
+from infra.sandbox import lists, policies
 from infra.sandbox.operations import LongRunning
 from infra.sandbox.projects import ACCOUNT, BILLING
 from infra.sandbox.refused import Refused, invalid
@@ -39,14 +39,15 @@ def get(call: Call) -> Any:
 
 
 def list_(call: Call) -> Any:
-    return {"billingAccounts": [account(call, ACCOUNT)], "nextPageToken": ""}
+    return {"nextPageToken": ""} | lists.answer(call, [ACCOUNT], lambda name: account(call, name))
 
 
 def projects(call: Call) -> Any:
     """Projects that an account pays for."""
     account(call, call.owner)
     infos = [call.cloud.store.get(BILLING, f"projects/{project}/billingInfo") or {} for project in call.cloud.projects.all()]
-    return {"projectBillingInfo": [info for info in infos if info.get("billingAccountName") == call.owner], "nextPageToken": ""}
+    paid = [info for info in infos if info.get("billingAccountName") == call.owner]
+    return {"projectBillingInfo": [], "nextPageToken": ""} | lists.answer(call, paid, lambda info: info)
 
 
 def info(call: Call) -> Any:
@@ -80,9 +81,9 @@ SERVICE = Service(
         "billingAccounts.get": get,
         "billingAccounts.list": list_,
         "billingAccounts.projects.list": projects,
-        "billingAccounts.getIamPolicy": with_account(verbs.get_iam_policy),
-        "billingAccounts.setIamPolicy": with_account(verbs.set_iam_policy),
-        "billingAccounts.testIamPermissions": with_account(verbs.test_iam_permissions),
+        "billingAccounts.getIamPolicy": with_account(policies.get),
+        "billingAccounts.setIamPolicy": with_account(policies.set_),
+        "billingAccounts.testIamPermissions": with_account(policies.test_permissions),
         "projects.getBillingInfo": info,
         "projects.updateBillingInfo": set_info,
     },

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from infra.sandbox import verbs
+from infra.sandbox import lists, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import LongRunning
 from infra.sandbox.refused import Refused, invalid
@@ -98,8 +98,8 @@ def _fill_schema(call: Call, body: Body) -> None:
 def _list_of_topic(call: Call) -> Any:
     """Names of a topic's subscriptions or snapshots."""
     _there(call, call.owner)
-    names = [name for name, _ in _of_topic(call, call.collection, call.owner)]
-    return {call.collection: names} if names else {}
+    names, more = lists.page(call, [name for name, _ in _of_topic(call, call.collection, call.owner)])
+    return ({call.collection: names} if names else {}) | more
 
 
 def _of_topic(call: Call, collection: str, topic: str) -> list[tuple[str, Body]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from infra.sandbox import operations
+from infra.sandbox import lists, operations
 from infra.sandbox.discovery import document
 from infra.sandbox.projects import USAGE
 from infra.sandbox.refused import Refused, invalid
@@ -61,9 +61,8 @@ def list_(call: Call) -> Any:
     if wanted not in ("", "state:ENABLED", "state:DISABLED"):
         raise invalid("The allowed filter strings are state:ENABLED and state:DISABLED.", "filter")
     found = [one for host in hosts if (one := _shown(call, host))["state"] in wanted or not wanted]
-    size, begin = int(call.query.get("pageSize") or PAGE), int(call.query.get("pageToken") or 0)
-    page: Body = {"services": found[begin : begin + size]} if found else {}
-    return page | ({"nextPageToken": str(begin + size)} if begin + size < len(found) else {})
+    shown, more = lists.page(call, found, PAGE)
+    return ({"services": shown} if shown else {}) | more
 
 
 def enable(call: Call) -> Any:

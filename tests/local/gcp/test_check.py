@@ -46,7 +46,13 @@ def test_fails_on_everything_at_once(driver: echo.Driver) -> None:
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [({"mtu": "1500"}, 1500), ({"mtu": 1500.0}, 1500), ({"description": 5}, "5"), ({"autoCreateSubnetworks": "true"}, True)],
+    [
+        ({"mtu": "1500"}, 1500),
+        ({"mtu": "15e2"}, 1500),
+        ({"mtu": 1500.0}, 1500),
+        ({"description": 5}, "5"),
+        ({"autoCreateSubnetworks": "true"}, True),
+    ],
 )
 def test_takes_what_only_looks_different(driver: echo.Driver, given: dict[str, Any], kept: Any) -> None:
     """A number as a string is the number, as with the official provider."""
@@ -54,7 +60,7 @@ def test_takes_what_only_looks_different(driver: echo.Driver, given: dict[str, A
     assert driver.checked(NETWORK, {"name": "n"} | given)[name] == kept
 
 
-@pytest.mark.parametrize("mtu", [True, "many", 1.5, [1], {"a": 1}])
+@pytest.mark.parametrize("mtu", [True, "1e999", "many", 1.5, [1], {"a": 1}])
 def test_fails_on_another_type(driver: echo.Driver, mtu: Any) -> None:
     """What cannot be a whole number is refused."""
     assert reasons(driver, NETWORK, {"name": "n", "mtu": mtu}) == [f"mtu: is not a whole number; got {mtu!r}"]
@@ -84,6 +90,11 @@ def test_keeps_secrets_and_drops_nulls(driver: echo.Driver) -> None:
     checked = Decoded(answer.inputs)
     assert checked.secrets == {("metadata", "key")}
     assert checked.values == {"name": "n", "runtimeVersion": "r", "metadata": {"key": "s3"}}
+
+
+def test_fails_on_a_null_in_a_list(driver: echo.Driver) -> None:
+    """Only a property can be left out; in a list it would stand for some element."""
+    assert reasons(driver, NODE, {"name": "n", "runtimeVersion": "r", "tags": ["a", None]}) == ["tags[1]: is not a string; got None"]
 
 
 def test_fails_without_telling_secrets(driver: echo.Driver) -> None:

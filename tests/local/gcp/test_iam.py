@@ -172,3 +172,22 @@ def test_reading_by_post_is_retried() -> None:
     driver = echo.Driver(cloud)
     driver.create(PROJECT, {"project": "p", "role": "roles/x", "member": "user:me@shop.example"})
     assert [call.path.partition(":")[2] for call in cloud.calls] == ["getIamPolicy", "getIamPolicy", "setIamPolicy", "getIamPolicy"]
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_a_write_whose_answer_is_lost_is_looked_after(done: bool) -> None:
+    """The policy is read again: the member is in it, or is written once more."""
+    cloud = echo.Echo()
+    troubles = iter((True,))
+
+    def cut(call: echo.Call) -> httpx.Response | None:
+        if call.path.endswith(":setIamPolicy") and next(troubles, False):
+            if done:
+                cloud.policies[call.path.partition(":")[0]] = call.body["policy"] | {"etag": "new"}
+            raise httpx.ReadError("cut")
+        return None
+
+    cloud.before = cut
+    echo.Driver(cloud).create(PROJECT, {"project": "p", "role": "roles/x", "member": "user:me@shop.example"})
+    (policy,) = cloud.policies.values()
+    assert policy["bindings"] == [{"role": "roles/x", "members": ["user:me@shop.example"]}]

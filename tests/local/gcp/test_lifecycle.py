@@ -7,8 +7,9 @@ from typing import Any
 import echo
 import httpx
 import pytest
+from pulumi.runtime.proto import provider_pb2
 
-from infra.local.gcp.values import Decoded
+from infra.local.gcp.values import Decoded, encode
 
 NETWORK = "gcp:compute/network:Network"
 INSTANCE = "gcp:compute/instance:Instance"
@@ -40,6 +41,28 @@ def test_fails_with_googles_words() -> None:
         echo.AbortedError, match=r"^Error creating Network: googleapi: Error 409: The resource 'n' already exists, alreadyExists$"
     ):
         echo.Driver(cloud).create(NETWORK, {"name": "n"})
+
+
+def test_fails_without_repeating_secrets() -> None:
+    """Google's refusals hold what was sent; what is secret of it is not told, at a create or at an update."""
+    cloud = echo.Echo()
+    cloud.before = lambda call: (
+        refused(400, "Invalid value 'hunter2' for 'metadata', not 'none'", "invalid") if call.method != "GET" else None
+    )
+    driver = echo.Driver(cloud)
+    inputs = A_NODE | {"metadata": {"key": "hunter2"}, "description": "no"}
+    told = r"googleapi: Error 400: Invalid value '\[secret\]' for 'metadata', not 'none', invalid$"
+    with pytest.raises(echo.AbortedError, match=rf"^Error creating V2Vm: {told}"):
+        driver.create(NODE, encode(inputs, {("metadata",), ("description",)}))
+    request = provider_pb2.UpdateRequest(
+        id=f"projects/p/locations/us-east5-a/nodes/{A_NODE['name']}",
+        urn=driver.urn(NODE),
+        olds=encode(A_NODE),
+        old_inputs=encode(A_NODE),
+        news=encode(inputs, {("metadata", "key")}),
+    )
+    with pytest.raises(echo.AbortedError, match=rf"^Error updating V2Vm .*: {told}"):
+        driver.provider.Update(request, echo.Context())
 
 
 def failing(cloud: echo.Echo, *, made: bool) -> None:

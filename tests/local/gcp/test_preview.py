@@ -44,3 +44,10 @@ def test_update_keeps_what_does_not_change() -> None:
     answer = driver.update(ACCOUNT, "x", state, {"displayName": "old"}, {"displayName": "new"}, preview=True)
     assert Decoded(answer.properties).values == {"id": "x", "email": "e", "displayName": "new"}
     assert google.calls == []
+
+
+def test_update_to_unknown_labels() -> None:
+    """Labels that are not known yet are so in all their forms."""
+    state = {"labels": {"a": "b"}, "pulumiLabels": {"a": "b"}, "effectiveLabels": {"a": "b"}}
+    answer = echo.Driver(echo.Echo()).update(BUCKET, "b", state, {"labels": {"a": "b"}}, {"labels": UNKNOWN}, preview=True)
+    assert Decoded(answer.properties).values == dict.fromkeys(state, UNKNOWN)

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from infra.local.gcp.config import Config
-from infra.local.gcp.rest import ATTEMPTS, Client, GoogleError, OperationError
+from infra.local.gcp.rest import ATTEMPTS, Client, GoogleError, OperationError, UnclearError
 from infra.provider.server import ProviderError
 
 Answers = Callable[[httpx.Request], httpx.Response]
@@ -58,13 +58,21 @@ def test_retries_what_may_be_sent_twice(trouble: Any, method: str) -> None:
     assert waits == [0.5, 1.0]
 
 
-@pytest.mark.parametrize("trouble", [(503, {"error": {"message": "m"}}), httpx.ReadError("cut")])
+@pytest.mark.parametrize("trouble", [(503, {"error": {"message": "m"}}), (500, {}), httpx.ReadError("cut")])
 def test_fails_at_once_where_twice_would_be_two(trouble: Any) -> None:
-    """A create is sent once."""
+    """A create is sent once, and it is said that it may have happened."""
     seen, answers = in_turn(trouble)
-    with pytest.raises(ProviderError):
+    with pytest.raises(UnclearError):
         client(answers).call("POST", "compute", "x")
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("trouble", [(429, {}), httpx.ConnectError("refused"), httpx.ConnectTimeout("slow")])
+def test_retries_what_was_not_done(trouble: Any) -> None:
+    """A create that was refused for the time, or that found nobody, did not happen."""
+    seen, answers = in_turn(trouble, (200, {"a": 1}))
+    assert client(answers).call("POST", "compute", "x") == {"a": 1}
+    assert len(seen) == 2
 
 
 def test_fails_when_trouble_stays() -> None:

@@ -14,6 +14,7 @@ from pulumi.runtime.proto import provider_pb2
 from infra.local.gcp.values import Decoded, encode
 from infra.sandbox.cloud import Cloud, Request
 from infra.sandbox.endpoints import ENDPOINTS
+from infra.sandbox.faults import Fault, LostError
 
 P = echo.PROJECT
 NETWORK = f"projects/{P}/global/networks/net"
@@ -163,16 +164,25 @@ REGION: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def drivers() -> list[echo.Driver]:
-    """Two providers before a sandbox with one project, which answers one call at a time."""
+def cloud() -> Cloud:
+    """A sandbox with one project."""
     cloud = Cloud()
     cloud.projects.make(P)
+    return cloud
+
+
+@pytest.fixture
+def drivers(cloud: Cloud) -> list[echo.Driver]:
+    """Two providers before the sandbox, which answers one call at a time."""
     alone = threading.Lock()
 
     def handle(request: httpx.Request) -> httpx.Response:
         host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        with alone:
-            answer = cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
+        try:
+            with alone:
+                answer = cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
+        except LostError:
+            raise httpx.ReadError("cut") from None
         return httpx.Response(answer.status, json=answer.body)
 
     at = {f"{name}CustomEndpoint": f"{echo.BASE}/{path}" for name, path in ENDPOINTS.items()}
@@ -181,7 +191,7 @@ def drivers() -> list[echo.Driver]:
 
 @pytest.fixture
 def driver(drivers: list[echo.Driver]) -> echo.Driver:
-    """The provider before a sandbox with one project."""
+    """The provider before the sandbox."""
     return drivers[0]
 
 
@@ -222,3 +232,54 @@ def test_two_providers_write_one_policy(of: str, drivers: list[echo.Driver]) -> 
     assert [drivers[0].read(of, id, grant).id for id, grant in zip(ids, grants, strict=True)] == [
         id if number % 2 else "" for number, id in enumerate(ids)
     ]
+
+
+def bring_up(driver: echo.Driver, until: str) -> dict[str, Any]:
+    """Makes what stands before the first of a type in the region; that one's checked inputs."""
+    for token, declared in REGION:
+        inputs = driver.checked(token, declared)
+        if token == until:
+            return inputs
+        driver.create(token, inputs)
+    raise AssertionError(until)
+
+
+MADE = [
+    token for token, _ in REGION if "IAMMember" not in token and "IamMember" not in token and token != "gcp:compute/routerNat:RouterNat"
+]
+
+
+@pytest.mark.parametrize("token", MADE)
+def test_a_create_whose_answer_is_lost_is_not_lost(token: str, cloud: Cloud, driver: echo.Driver) -> None:
+    """The state keeps what was made; the next run finds it as it should be, and makes no second one."""
+    inputs = bring_up(driver, token)
+    cloud.faults.add(Fault(do="lost", at=1, method="POST"))
+    with pytest.raises(echo.AbortedError, match="it was made all the same") as error:
+        driver.create(token, inputs)
+    kept = error.value.detail
+    assert Decoded(kept.inputs).values == inputs
+    updated = driver.update(token, kept.id, Decoded(kept.properties).values, inputs, inputs)
+    read = driver.read(token, kept.id, Decoded(updated.properties).values, inputs)
+    assert Decoded(read.inputs).values == inputs
+    assert Decoded(read.properties).values == Decoded(updated.properties).values
+
+
+@pytest.mark.parametrize("token", MADE)
+@pytest.mark.parametrize("fault", [Fault(do="drop", at=1, method="POST"), Fault(do="error", at=1, method="POST")])
+def test_a_create_that_did_not_arrive_is_sent_again(token: str, fault: Fault, cloud: Cloud, driver: echo.Driver) -> None:
+    """After a cut connection, or a 503, the thing is looked for, and made when it is not there."""
+    inputs = bring_up(driver, token)
+    cloud.faults.add(fault)
+    made = driver.create(token, inputs)
+    assert Decoded(driver.read(token, made.id, Decoded(made.properties).values, inputs).inputs).values == inputs
+    assert cloud.faults.shown()[0]["done"] == 1
+
+
+def test_what_was_there_before_is_not_taken_for_ours(cloud: Cloud, driver: echo.Driver) -> None:
+    """A lost answer, and a network of that name with another MTU: it stays somebody else's."""
+    token, declared = REGION[0]
+    driver.create(token, driver.checked(token, declared | {"mtu": 1500}))
+    cloud.faults.add(Fault(do="drop", at=1, method="POST"))
+    with pytest.raises(echo.AbortedError, match=r"^Error creating Network: googleapi: Error 409: .*already exists") as error:
+        driver.create(token, driver.checked(token, declared))
+    assert error.value.detail is None

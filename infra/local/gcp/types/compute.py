@@ -46,7 +46,8 @@ SUBNETWORK = ResourceType(
     "compute",
     f"{REGIONAL}/subnetworks/{{name}}",
     virtual={"sendSecondaryIpRangeIfEmpty": None},
-    computed=("ipv6AccessType", "privateIpv6GoogleAccess", "purpose", "stackType"),
+    unsupported=("sendSecondaryIpRangeIfEmpty",),
+    computed=("ipv6AccessType", "privateIpv6GoogleAccess", "purpose", "secondaryIpRanges", "stackType"),
     defaults={"logConfig.filterExpr": "true"},
     fields=(
         Field("region", codec=REGION),

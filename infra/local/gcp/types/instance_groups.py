@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.resource_type import INT64, ONE_OF_LIST, Codec, Field, Names, ResourceType, Update
-from infra.local.gcp.types.instances import ACCOUNT, AFFINITY, CARDS, ITEMS, TAGS, ZONAL, scheduling
+from infra.local.gcp.types.instances import ACCOUNT, AFFINITY, CARDS, ITEMS, TAGS, ZONAL, scheduling, scope
 
 
 def _template_disks(value: list[dict[str, Any]], _: Names) -> list[dict[str, Any]]:
@@ -72,6 +72,7 @@ TEMPLATE = ResourceType(
         Field("scheduling", "properties.scheduling", always=True, zero={"automaticRestart": True}),
         *scheduling("scheduling", ("hostErrorTimeoutSeconds",)),
         Field("serviceAccount", "properties.serviceAccounts", codec=ACCOUNT),
+        Field("serviceAccount.scopes", canonical=scope),
         Field("tags", "properties.tags", always=True, zero={}, codec=TAGS),
         Field("tagsFingerprint", "properties.tags.fingerprint"),
         Field("numericId", "id"),

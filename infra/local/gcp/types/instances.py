@@ -35,7 +35,8 @@ SCOPES = {
 Source: https://cloud.google.com/sdk/gcloud/reference/alpha/compute/instances/set-scopes, read 2026-11."""
 
 
-def _scope(short: str) -> str:
+def scope(short: str) -> str:
+    """A scope in full."""
     return short if ":" in short else f"{SCOPE}{SCOPES.get(short, short)}"
 
 
@@ -53,7 +54,7 @@ ITEMS = Codec(
     lambda value: {item["key"]: item["value"] for item in value.get("items", [])},
 )
 TAGS = Codec(lambda value, _: {"items": value}, lambda value: value.get("items"))
-ACCOUNT = Codec(lambda value, _: [value | {"scopes": [_scope(one) for one in value.get("scopes", [])]}], ONE_OF_LIST.decode)
+ACCOUNT = Codec(lambda value, _: [value | {"scopes": [scope(one) for one in value.get("scopes", [])]}], ONE_OF_LIST.decode)
 ACCESS = Codec(lambda value, _: [{"type": "ONE_TO_ONE_NAT"} | part for part in value])
 AFFINITY = Codec(
     lambda value, _: {key: part for key, part in value.items() if key != "specificReservation"} | value.get("specificReservation", {}),
@@ -133,7 +134,8 @@ class Instance(Lifecycle):
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
         changed = {str(change.path[0]) for change in diff.changes(self.row, old, new, state)}
-        inputs = self._plain(new)
+        plain = self._plain(new)
+        inputs = self._with_others(plain, state)
         names = self.names_of(id, state)
         now = super().get(names)
         if now is None:
@@ -144,7 +146,7 @@ class Instance(Lifecycle):
             self._change_stopped(names, now, sent, inputs, stopping)
         if "desiredStatus" in changed and inputs.get("desiredStatus"):
             self._do(names, {"RUNNING": "start", "TERMINATED": "stop", "SUSPENDED": "suspend"}[inputs["desiredStatus"]])
-        return self._now(id, names, state | inputs)
+        return self._now(id, names, state | plain)
 
     def _change_running(
         self, names: dict[str, Any], now: dict[str, Any], sent: dict[str, Any], inputs: dict[str, Any], changed: set[str]
@@ -251,6 +253,7 @@ INSTANCE = ResourceType(
         ),
         Field("scheduling.localSsdRecoveryTimeout.seconds", codec=INT64),
         Field("serviceAccount", "serviceAccounts", codec=ACCOUNT),
+        Field("serviceAccount.scopes", canonical=scope),
         Field("shieldedInstanceConfig.enableIntegrityMonitoring", always=True),
         Field("shieldedInstanceConfig.enableSecureBoot", always=True),
         Field("shieldedInstanceConfig.enableVtpm", always=True),

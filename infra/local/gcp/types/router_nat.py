@@ -67,6 +67,7 @@ ROUTER_NAT = ResourceType(
     "compute",
     "projects/{project}/regions/{region}/routers/{router}",
     id="{project}/{region}/{router}/{name}",
+    imported_by=("projects/{project}/regions/{region}/routers/{router}/{name}", "{router}/{name}"),
     url_only=("router", "region"),
     defaults={
         "icmpIdleTimeoutSec": 30,

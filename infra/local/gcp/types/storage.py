@@ -58,6 +58,7 @@ BUCKET = ResourceType(
     "storage",
     "b/{name}",
     id="{name}",
+    imported_by=("{project}/{name}",),
     create_query={"project": "{project}"},
     defaults={"storageClass": "STANDARD"},
     virtual={"forceDestroy": False},

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from infra.sandbox import etags, operations, verbs
+from infra.sandbox import etags, lists, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
@@ -132,13 +132,12 @@ def get(call: Call) -> Any:
 def list_(call: Call) -> Any:
     """Models, each in its default version."""
     names = [name for name, _ in call.cloud.store.items(HOST, f"{call.owner}/models")]
-    found = [_shown(call, *find(call, name)) for name in names]
-    return {"models": found} if found else {}
+    return lists.answer(call, names, lambda name: _shown(call, *find(call, name)))
 
 
 def list_versions(call: Call) -> Any:
     name, _ = find(call, call.owner)
-    return {"models": [_shown(call, name, body) for _, body in call.cloud.store.items(HOST, f"{name}/versions")]}
+    return lists.answer(call, call.cloud.store.items(HOST, f"{name}/versions"), lambda item: _shown(call, name, item[1]))
 
 
 def patch(call: Call) -> Any:

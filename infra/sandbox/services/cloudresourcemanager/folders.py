@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from infra.sandbox import etags, operations, verbs
+from infra.sandbox import etags, filters, lists, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
@@ -69,23 +68,17 @@ def undelete(call: Call) -> Any:
 
 def list_(call: Call) -> Any:
     """GET: those of `parent`, deleted ones with `showDeleted`."""
-    found = [body for _, body in call.cloud.store.items(HOST, "folders") if body["parent"] == call.query.get("parent")]
-    return _page(call, found, deleted=call.query.get("showDeleted") == "true")
+    deleted = call.query.get("showDeleted") == "true"
+    every = call.cloud.store.items(HOST, "folders")
+    found = [(name, body) for name, body in every if body["parent"] == call.query.get("parent")]
+    return lists.listed(call, [(name, body) for name, body in found if deleted or body["state"] == "ACTIVE"])
 
 
 def search(call: Call) -> Any:
     """GET `:search`: `state=ACTIVE AND parent=folders/1 AND displayName="Test*"`."""
-    found = [body for _, body in call.cloud.store.items(HOST, "folders")]
-    for key, quoted, plain in re.findall(r"(\w+)\s*[:=]\s*(?:\"([^\"]*)\"|(\S+))", call.query.get("query", "")):
-        field, wanted = {"lifecycleState": "state"}.get(key, key), quoted or plain
-        pattern = re.escape(wanted).replace(r"\*", ".*")
-        found = [body for body in found if re.fullmatch(pattern, str(body.get(field, "")))]
-    return _page(call, found, deleted=True)
-
-
-def _page(call: Call, found: list[Body], *, deleted: bool) -> Body:
-    shown = [verbs.answered(call, body) for body in found if deleted or body["state"] == "ACTIVE"]
-    return {"folders": shown} if shown else {}
+    terms = filters.parsed(call.query.get("query", ""))
+    every = call.cloud.store.items(HOST, "folders")
+    return lists.listed(call, [(name, body) for name, body in every if filters.fits({**body, "lifecycleState": body["state"]}, terms)])
 
 
 def _active(call: Call) -> Body:

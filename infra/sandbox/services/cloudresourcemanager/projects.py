@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from infra.sandbox import operations, verbs
+from infra.sandbox import filters, lists, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
@@ -94,22 +94,18 @@ def undelete(call: Call) -> Any:
 
 
 def list_(call: Call) -> Any:
-    """v1: all; v3: those of `parent`; both without a filter's finer words: `parent.id:N`, `id:P`, `lifecycleState:S`, `labels.k:v`."""
-    found = [body for _, body in call.cloud.store.items(HOST, "projects")]
+    """v1: all; v3: those of `parent`. Filters: `parent.id:N`, `id:P`, `name:sho*`, `lifecycleState:S`, `labels.k:v`."""
+    found = call.cloud.store.items(HOST, "projects")
     if parent := call.query.get("parent"):
-        found = [body for body in found if body.get("parent") == _resource_id(parent)]
-    words = re.findall(r"([\w.]+)[:=]\"?([^\s\"]+)", call.query.get("filter") or call.query.get("query", ""))
-    for key, value in words:
-        found = [body for body in found if _value(body, key) == value]
-    return {"projects": [verbs.answered(call, body) for body in found]} if found else {}
+        found = [(name, body) for name, body in found if body.get("parent") == _resource_id(parent)]
+    terms = filters.parsed(call.query.get("filter") or call.query.get("query", ""))
+    call.query = {key: value for key, value in call.query.items() if key != "filter"}
+    return lists.listed(call, [(name, body) for name, body in found if filters.fits(_as_found(body), terms)])
 
 
-def _value(body: Body, key: str) -> Any:
-    path = {"id": "projectId", "state": "lifecycleState", "displayName": "name", "parent": "parent.id"}.get(key, key)
-    value: Any = body
-    for word in path.split("."):
-        value = value.get(word) if isinstance(value, dict) else None
-    return value
+def _as_found(body: Body) -> Body:
+    """A project with the words that filters have for its fields. Source: descriptions of `filter` and `query` in the documents."""
+    return {**body, "id": body["projectId"], "state": body["lifecycleState"], "displayName": body["name"]}
 
 
 def _done(call: Call, verb: str, body: Body) -> Any:

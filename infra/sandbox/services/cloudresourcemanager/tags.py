@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from infra.sandbox import etags, operations, verbs
+from infra.sandbox import etags, lists, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
@@ -103,8 +103,8 @@ def list_(call: Call) -> Any:
     parent = call.query.get("parent", "")
     if call.collection == "tagKeys" and parent.startswith("projects/"):
         parent = f"projects/{call.cloud.projects.number(parent.partition('/')[2])}"
-    found = [body for _, body in call.cloud.store.items(HOST, call.collection) if body["parent"] == parent]
-    return {call.collection: [verbs.answered(call, body) for body in found]} if found else {}
+    every = call.cloud.store.items(HOST, call.collection)
+    return lists.listed(call, [(name, body) for name, body in every if body["parent"] == parent])
 
 
 def _done(call: Call, verb: str, body: Body, seconds: float = 0) -> Any:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog import places
-from infra.sandbox import operations, verbs
+from infra.sandbox import lists, operations, verbs
 from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call, Service
 from infra.sandbox.services.compute import automatic, fingerprints, links, zones
-from infra.sandbox.services.compute.filters import wanted
 from infra.sandbox.services.compute.resources import HEALTH, user_of
 
 if TYPE_CHECKING:
@@ -76,25 +75,19 @@ def set_labels(call: Call) -> Any:
 
 
 def list_(call: Call) -> Any:
-    """A list, less what its filter does not want."""
-    collection = f"{call.owner}/{call.collection}"
-    found = wanted(call, call.cloud.store.items(links.HOST, collection))
-    size = int(call.query.get("maxResults") or 500)
-    begin = int(call.query.get("pageToken") or 0)
-    page: Body = {
-        "kind": call.method.document.schemas[call.method.response]["properties"]["kind"]["default"],
-        "id": collection,
-        "selfLink": f"https://www.googleapis.com/compute/{call.version}/{collection}",
-    }
-    items = []
-    for name, body in found[begin : begin + size]:
-        call.target = name
-        items.append(verbs.answered(call, body))
-    if items:
-        page["items"] = items
-    if begin + size < len(found):
-        page["nextPageToken"] = str(begin + size)
-    return page
+    """By name. Source: the document's description of `orderBy`."""
+    return lists.listed(call, sorted(call.cloud.store.items(links.HOST, call.inside)))
+
+
+def listed(call: Call, bodies: list[Body], count: int) -> Body:
+    """The shape of every list. Source: recorded traffic."""
+    return _head(call) | ({lists.plural(call): bodies} if bodies else {})
+
+
+def _head(call: Call) -> Body:
+    known = call.method.document.schemas[call.method.response]["properties"]
+    kind = {"kind": known["kind"]["default"]} if "kind" in known else {}
+    return kind | {"id": call.inside, "selfLink": f"https://www.googleapis.com/compute/{call.version}/{call.inside}"}
 
 
 def aggregated_list(call: Call) -> Any:
@@ -105,19 +98,14 @@ def aggregated_list(call: Call) -> Any:
             automatic.subnetworks(call, f"{call.owner}/regions/{region}/{word}/")
     scopes = [*(f"regions/{region}" for region in places.regions()), *(f"zones/{zone}" for zone in zones.names())]
     found: dict[str, list[Body]] = {scope: [] for scope in ["global", *scopes]}
-    every = [(name, body) for _, name, body in call.cloud.store.every(links.HOST, f"{call.owner}/")]
-    for name, body in wanted(call, every):
+    for _, name, body in call.cloud.store.every(links.HOST, f"{call.owner}/"):
         words = name.split("/")
         scope = "global" if words[2] == "global" else "/".join(words[2:4])
         if words[-2] == word and scope in found:
             call.target = name
             found[scope].append(verbs.answered(call, body))
-    return {
-        "kind": call.method.document.schemas[call.method.response]["properties"]["kind"]["default"],
-        "id": f"{call.owner}/{call.collection}",
-        "items": {scope: {word: items} if items else _nothing_in(scope) for scope, items in found.items()},
-        "selfLink": f"https://www.googleapis.com/compute/{call.version}/{call.owner}/{call.collection}",
-    }
+    wanted = {scope: lists.filtered(call, bodies) for scope, bodies in found.items()}
+    return _head(call) | {"items": {scope: {word: items} if items else _nothing_in(scope) for scope, items in wanted.items()}}
 
 
 def _nothing_in(scope: str) -> Body:

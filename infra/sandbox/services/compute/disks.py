@@ -126,6 +126,8 @@ def image_of(call: Call, wanted: str) -> Body:
         Refused: There is none.
     """
     name = links.name_of(links.place(call, "global/images", wanted))
+    if not name:
+        raise wrong("sourceImage", wanted, "The URL is malformed.")
     words = name.split("/")
     if words[-2:-1] == ["family"]:
         return _from_family(call, words[1], words[-1])

@@ -22,6 +22,8 @@ ACTIONS = (
     "restarting", "resuming", "starting", "stopping", "suspending", "verifying",
 )  # fmt: skip
 """Counters of a manager. Source: recorded traffic of Google."""
+MOST = 2000
+"""Machines of a manager. Source: https://docs.cloud.google.com/compute/docs/instance-groups, limits of managed instance groups."""
 GRANTED_AFTER = 60
 """Virtual seconds until a resize request gets its machines."""
 
@@ -174,6 +176,8 @@ def _show_manager(call: Call, body: Body) -> Body:
 
 def _reach(call: Call, body: Body, size: int) -> None:
     """Makes or deletes machines until there are *size*."""
+    if not 0 <= size <= MOST:
+        raise wrong("targetSize", size, f"Must be between 0 and {MOST}.")
     group = links.name_of(body["instanceGroup"])
     items = _members(call, group)
     while len(items) > size:

@@ -179,7 +179,7 @@ def _certificate_defaults(call: Call, body: Body) -> None:
         body.setdefault("type", "SELF_MANAGED")
         own = body.setdefault("selfManaged", {"certificate": body.get("certificate", "")})
         own.pop("privateKey", None)
-        body.setdefault("certificate", own["certificate"])
+        body.setdefault("certificate", own.get("certificate", ""))
         if ends := _valid_until(body["certificate"]):
             body["expireTime"] = pacific(ends)
 

@@ -14,6 +14,8 @@ from infra.sandbox.services.compute.resources import kind, unused, wrong
 
 EXTERNAL = ipaddress.IPv4Address("34.80.0.2")
 """External addresses of the sandbox count up from here."""
+SHORTEST, LONGEST = 8, 30
+"""Prefix lengths of a reserved range. Source: https://docs.cloud.google.com/vpc/docs/configure-private-services-access."""
 RESERVED_RANGE = ipaddress.IPv4Address("10.64.0.0")
 """Ranges of a given size that nobody chose count up from here."""
 
@@ -213,6 +215,8 @@ def _address_defaults(call: Call, body: Body) -> None:
 def _fill_address(call: Call, body: Body) -> None:
     count = call.cloud.store.next("addresses")
     if body.get("addressType") == "INTERNAL" and body.get("prefixLength"):
+        if not LONGEST >= body["prefixLength"] >= SHORTEST:
+            raise wrong("prefixLength", body["prefixLength"], f"Must be between {SHORTEST} and {LONGEST}.")
         size = 1 << (32 - body["prefixLength"])
         body.setdefault("address", str(ipaddress.IPv4Address(int(RESERVED_RANGE) // size * size + (count % 64) * size)))
     elif body.get("addressType") == "INTERNAL":

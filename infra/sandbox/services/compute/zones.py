@@ -8,11 +8,11 @@ from typing import Any
 from infra.catalog import places, tpu
 from infra.catalog import zones as offers
 from infra.catalog.tables import rows
+from infra.sandbox import lists
 from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
-from infra.sandbox.services.compute.filters import wanted
 
 CREATED = "1969-12-31T16:00:00.000-08:00"
 """Google's zones and regions have no day of birth. Source: recorded traffic of Compute Engine."""
@@ -88,7 +88,7 @@ def get_zone(call: Call) -> Any:
 
 
 def list_zones(call: Call) -> Any:
-    return _listed(call, "compute#zoneList", [_zone(call, zone) for zone in names()])
+    return lists.answer(call, list(names()), lambda zone: _zone(call, zone))
 
 
 def get_region(call: Call) -> Any:
@@ -98,7 +98,7 @@ def get_region(call: Call) -> Any:
 
 
 def list_regions(call: Call) -> Any:
-    return _listed(call, "compute#regionList", [_region(call, region) for region in places.regions()])
+    return lists.answer(call, list(places.regions()), lambda region: _region(call, region))
 
 
 def get_machine_type(call: Call) -> Any:
@@ -112,7 +112,7 @@ def get_machine_type(call: Call) -> Any:
 def list_machine_types(call: Call) -> Any:
     zone = call.word("zones")
     check_zone(call, zone)
-    return _listed(call, "compute#machineTypeList", _machine_types(call, zone))
+    return lists.answer(call, _machine_types(call, zone), lambda item: item)
 
 
 def get_disk_type(call: Call) -> Any:
@@ -122,8 +122,7 @@ def get_disk_type(call: Call) -> Any:
 
 
 def list_disk_types(call: Call) -> Any:
-    kind: str = call.method.document.schemas[call.method.response]["properties"]["kind"]["default"]
-    return _listed(call, kind, [_disk_type(call, name) for name in DISK_TYPES])
+    return lists.answer(call, list(DISK_TYPES), lambda name: _disk_type(call, name))
 
 
 def _disk_type(call: Call, name: str) -> Body:
@@ -187,9 +186,3 @@ def _region(call: Call, region: str) -> Body:
         "selfLink": f"{links.LINK}projects/{call.project}/regions/{region}",
         "supportsPzs": False,
     }
-
-
-def _listed(call: Call, kind: str, items: list[Body]) -> Body:
-    where = f"{call.owner}/{call.collection}"
-    left = [item for _, item in wanted(call, [(item["name"], item) for item in items])]
-    return {"kind": kind, "id": where, "selfLink": links.LINK + where} | ({"items": left} if left else {})

@@ -155,16 +155,6 @@ def _rename_member(call: Call, before: str, after: str) -> None:
             call.cloud.store.put("policies", name, policy)
 
 
-def get_policy(call: Call) -> Any:
-    verbs.stored(call)
-    return verbs.get_iam_policy(call)
-
-
-def set_policy(call: Call) -> Any:
-    verbs.stored(call)
-    return verbs.set_iam_policy(call)
-
-
 def not_found(_: Call) -> Refused:
     return Refused(404, "Unknown service account")  # Wording: recorded, 2026-08.
 
@@ -179,6 +169,4 @@ HANDLERS = {
     "projects.serviceAccounts.enable": enable,
     "projects.serviceAccounts.delete": delete,
     "projects.serviceAccounts.undelete": undelete,
-    "projects.serviceAccounts.getIamPolicy": get_policy,
-    "projects.serviceAccounts.setIamPolicy": set_policy,
 }

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from infra.sandbox import operations, verbs
+from infra.sandbox import lists, operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
@@ -50,11 +50,9 @@ def undelete(call: Call) -> Any:
 
 def list_(call: Call) -> Any:
     """GET: deleted ones with `showDeleted`."""
-    page = verbs.list_(call)
-    if call.query.get("showDeleted") == "true":
-        return page
-    kept = [item for item in page.pop(call.collection, []) if item["state"] != "DELETED"]
-    return page | ({call.collection: kept} if kept else {})
+    found = call.cloud.store.items(call.service.host, call.inside)
+    deleted = call.query.get("showDeleted") == "true"
+    return lists.listed(call, [(name, body) for name, body in found if deleted or body["state"] != "DELETED"])
 
 
 def _moved(call: Call, verb: str, body: Body) -> Any:

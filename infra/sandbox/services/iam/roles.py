@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from infra.sandbox import etags, verbs
+from infra.sandbox import etags, lists, verbs
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.iam.accounts import HOST
@@ -90,12 +90,12 @@ def undelete(call: Call) -> Any:
 
 def list_(call: Call) -> Any:
     """GET: without permissions unless `view=FULL`; deleted ones with `showDeleted`."""
-    found = [body for _, body in call.cloud.store.items(HOST, f"{call.owner}/roles")]
+    found = call.cloud.store.items(HOST, call.inside)
     if call.query.get("showDeleted") != "true":
-        found = [body for body in found if not body.get("deleted")]
+        found = [(name, body) for name, body in found if not body.get("deleted")]
     if call.query.get("view") != "FULL":
-        found = [{key: value for key, value in body.items() if key != "includedPermissions"} for body in found]
-    return {"roles": [verbs.answered(call, body) for body in found]} if found else {}
+        found = [(name, {key: value for key, value in body.items() if key != "includedPermissions"}) for name, body in found]
+    return lists.listed(call, found)
 
 
 def predefined(call: Call) -> Any:
@@ -106,7 +106,7 @@ def predefined(call: Call) -> Any:
 
 
 def predefined_list(call: Call) -> Any:
-    return {"roles": [_google(name) for name in PREDEFINED]}
+    return lists.answer(call, list(PREDEFINED), _google)
 
 
 def _google(name: str) -> Body:

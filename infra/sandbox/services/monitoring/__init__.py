@@ -58,5 +58,6 @@ SERVICE = Service(
     }
     | {"uptimeCheckIps.list": _not_yet, "projects.groups.members.list": _not_yet},
     listed=shared.listed,
+    finds_parts=True,
     prepare=series.named,
 )

@@ -10,11 +10,11 @@ from statistics import fmean
 from typing import Any
 from urllib.parse import quote, unquote
 
-from infra.sandbox import verbs
+from infra.sandbox import filters, lists, verbs
 from infra.sandbox.refused import Refused
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
-from infra.sandbox.services.monitoring import filters, shared
+from infra.sandbox.services.monitoring import shared
 from infra.sandbox.services.monitoring.shared import HOST
 
 POINTS = "points"
@@ -66,8 +66,8 @@ def list_descriptors(call: Call) -> Any:
     """GET: `filter=metric.type = starts_with("custom.googleapis.com/")`."""
     terms = filters.parsed(call.query.get("filter", ""))
     bodies = [body for _, body in call.cloud.store.items(HOST, f"projects/{call.project}/metricDescriptors")]
-    found = [verbs.answered(call, body) for body in bodies if filters.fits({"metric": {"type": body["type"]}}, terms)]
-    return {"metricDescriptors": found} if found else {}
+    found, more = lists.page(call, [body for body in bodies if filters.fits({"metric": {"type": body["type"]}}, terms, part=True)])
+    return ({"metricDescriptors": [verbs.answered(call, body) for body in found]} if found else {}) | more
 
 
 def write(call: Call) -> Any:
@@ -122,13 +122,15 @@ def read(call: Call) -> Any:
         raise shared.bad("filter", call.query.get("filter", ""), "must specify a single metric type")
     if call.query.get("aggregation.crossSeriesReducer", "REDUCE_NONE") != "REDUCE_NONE":
         raise _not_yet("aggregation.crossSeriesReducer")
+    if call.query.get("orderBy"):
+        raise _not_yet(f"orderBy={call.query['orderBy']}")
     until = call.query.get("interval.endTime")
     if not until:
         raise shared.required("interval.end_time")
     start, end = _seconds(call.query.get("interval.startTime") or until), _seconds(until)
     found = []
     for key, body in call.cloud.store.items(POINTS, f"projects/{call.project}/timeSeries"):
-        if not filters.fits(body, terms):
+        if not filters.fits(body, terms, part=True):
             continue
         points = [point for _, point in call.cloud.store.items(POINTS, key) if _inside(point, start, end)]
         if points:

@@ -7,9 +7,9 @@ import hashlib
 import re
 from typing import Any
 
-from infra.sandbox import etags, verbs
+from infra.sandbox import etags, lists, policies
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
 
 HOST = "storage.googleapis.com"
@@ -20,6 +20,8 @@ REGION = re.compile(r"[A-Z]+-[A-Z]+\d+$")
 """Forms of a location. Source: Google's page on bucket locations."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$")
 """Source: Google's page on bucket naming."""
+PAGE = 1000
+"""Items of a page where nobody says how many. Source: `maxResults` in the discovery document."""
 WEEK = "604800"
 LOCKED_AFTER = 90 * 24 * 3600
 """Uniform access may be taken back for this long. Source: Bucket.iamConfiguration in the discovery document."""
@@ -125,7 +127,7 @@ def list_(call: Call) -> Any:
     prefix = call.query.get("prefix", "")
     mine = [body for _, body in call.cloud.store.items(HOST, "b") if body["projectNumber"] == call.number]
     found = sorted((body for body in mine if body["name"].startswith(prefix)), key=lambda body: str(body["name"]))
-    items, more = page(call, found, "maxResults")
+    items, more = lists.page(call, found, PAGE)
     bodies = [shown(call, body, call.query.get("projection", "noAcl")) for body in items]
     return {"kind": "storage#buckets"} | ({"items": bodies} if bodies else {}) | more
 
@@ -238,13 +240,13 @@ def _first_policy(call: Call, body: Body) -> Body:
 
 
 def get_policy(call: Call) -> Any:
-    return _policy(there(call), verbs.get_iam_policy(call))
+    return _policy(there(call), policies.get(call))
 
 
 def set_policy(call: Call) -> Any:
     body = there(call)
     check_policy(call)
-    return _policy(body, verbs.set_iam_policy(call))
+    return _policy(body, policies.set_(call))
 
 
 def check_policy(call: Call) -> None:
@@ -253,7 +255,7 @@ def check_policy(call: Call) -> None:
         Refused: The policy is not the one that was read. gsutil's `iam ch` tries again on this status.
     """
     sent = call.body.get("etag", "")
-    if sent and not etags.is_current(call.cloud, sent, verbs.get_iam_policy(call)["etag"]):
+    if sent and not etags.is_current(call.cloud, sent, policies.get(call)["etag"]):
         raise precondition()
 
 
@@ -328,15 +330,6 @@ def merged(before: Body, raw: Body, checked: Body) -> Body:
         elif key in checked:
             after[key] = checked[key]
     return after
-
-
-def page(call: Call, found: list[Body], size: str) -> tuple[list[Body], Body]:
-    """One page, and where the next one begins."""
-    begin, count = call.query.get("pageToken") or "0", call.query.get(size) or "1000"
-    if not begin.isdecimal() or not count.isdecimal():
-        raise invalid("Invalid argument.")
-    end = int(begin) + int(count)
-    return found[int(begin) : end], {"nextPageToken": str(end)} if end < len(found) else {}
 
 
 def generation(call: Call) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from infra.sandbox import verbs
+from infra.sandbox import lists, policies
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
-from infra.sandbox.services.storage.buckets import HOST, LINK, check_metageneration, check_policy, page, refused, there
+from infra.sandbox.services.storage.buckets import HOST, LINK, PAGE, check_metageneration, check_policy, refused, there
 
 WORDS = {"managedFolders": "storage#managedFolder", "folders": "storage#folder"}
 TOPIC = "//pubsub.googleapis.com/"
@@ -69,7 +69,7 @@ def list_(call: Call) -> Any:
     there(call)
     prefix = call.query.get("prefix", "")
     every = [body for _, body in call.cloud.store.items(HOST, f"{call.owner}/{call.collection}") if body["name"].startswith(prefix)]
-    items, more = page(call, sorted(every, key=lambda body: str(body["name"])), "pageSize")
+    items, more = lists.page(call, sorted(every, key=lambda body: str(body["name"])), PAGE)
     return {"kind": f"{WORDS[call.collection]}s"} | ({"items": items} if items else {}) | more
 
 
@@ -88,7 +88,7 @@ def delete(call: Call) -> Any:
 
 
 def get_policy(call: Call) -> Any:
-    return _with_policy(call, verbs.get_iam_policy)
+    return _with_policy(call, policies.get)
 
 
 def set_policy(call: Call) -> Any:
@@ -97,7 +97,7 @@ def set_policy(call: Call) -> Any:
 
 def _set_policy(call: Call) -> Body:
     check_policy(call)
-    return dict(verbs.set_iam_policy(call))
+    return dict(policies.set_(call))
 
 
 def _with_policy(call: Call, verb: Callable[[Call], Body]) -> Body:

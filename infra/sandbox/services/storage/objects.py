@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+from infra.sandbox import lists
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Answer, Body, Call
-from infra.sandbox.services.storage.buckets import HOST, LINK, generation, merged, page, precondition, refused, rfc3339_ms, there
+from infra.sandbox.services.storage.buckets import HOST, LINK, PAGE, generation, merged, precondition, refused, rfc3339_ms, there
 
 BYTES = "storage bytes"
 """Where the store has the objects' own bytes."""
@@ -159,6 +160,8 @@ def get(call: Call) -> Any:
 def list_(call: Call) -> Any:
     """Objects by name; with a delimiter, what is deeper is one prefix."""
     there(call, _bucket(call))
+    if call.query.get("filter"):
+        raise Refused(501, f"The sandbox does not read the filter of {call.method.id} yet: {call.query['filter']}", style="both")
     prefix, delimiter = call.query.get("prefix", ""), call.query.get("delimiter", "")
     versions = call.query.get("versions") == "true"
     begin, end = call.query.get("startOffset", ""), call.query.get("endOffset", "")
@@ -175,7 +178,7 @@ def list_(call: Call) -> Any:
     if delimiter and call.query.get("includeFoldersAsPrefixes", "").lower() == "true":
         found |= {(name, ""): name for name in _folders(call, prefix, delimiter)}
     rows = [{"row": found[key]} for key in sorted(found)]
-    picked, more = page(call, rows, "maxResults")
+    picked, more = lists.page(call, rows, PAGE)
     items = [item["row"] for item in picked if isinstance(item["row"], dict)]
     prefixes = [item["row"] for item in picked if isinstance(item["row"], str)]
     return {"kind": "storage#objects"} | ({"items": items} if items else {}) | ({"prefixes": prefixes} if prefixes else {}) | more

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from infra.catalog import tpu, zones
+from infra.sandbox import lists
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.tpu.nodes import accelerator_config
@@ -30,7 +31,7 @@ def _location(call: Call, zone: str) -> Body:
 
 
 def list_locations(call: Call) -> Any:
-    return {"locations": [_location(call, zone) for zone in _zones()]}
+    return lists.answer(call, _zones(), lambda zone: _location(call, zone))
 
 
 def get_location(call: Call) -> Any:
@@ -41,8 +42,7 @@ def get_location(call: Call) -> Any:
 
 
 def list_types(call: Call) -> Any:
-    found = [_type(call.owner, shape) for shape in _shapes(call.word("locations"))]
-    return {"acceleratorTypes": found} if found else {}
+    return lists.answer(call, _shapes(call.word("locations")), lambda shape: _type(call.owner, shape))
 
 
 def get_type(call: Call) -> Any:
@@ -60,8 +60,7 @@ def _type(where: str, shape: tpu.TpuShape) -> Body:
 
 
 def list_versions(call: Call) -> Any:
-    found = [_version(call.owner, version) for version in _versions(call)]
-    return {"runtimeVersions": found} if found else {}
+    return lists.answer(call, _versions(call), lambda version: _version(call.owner, version))
 
 
 def get_version(call: Call) -> Any:

@@ -49,11 +49,32 @@ def test_list_is_filtered(compute: Any, asked: str, names: list[str]) -> None:
     assert [item["name"] for item in compute.get("global/addresses", filter=asked)["items"]] == names
 
 
-@pytest.mark.parametrize("asked", ["what?", 'name eq "("'])
-def test_filter_that_is_none_is_refused(compute: Any, asked: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("what?", "what?"),
+        ('name eq "("', 'name eq "("'),
+        ("name = a OR name = b", "OR name = b"),
+        ("(name = a", "(name = a"),
+        ("no = a", "no = a"),
+    ],
+)
+def test_filter_that_is_not_read_is_refused_by_its_text(compute: Any, asked: str, named: str) -> None:
     compute.make("global/addresses", {"name": "a"})
 
-    assert compute.refused("GET", "global/addresses", filter=asked)[::2] == (400, "invalid")
+    status, said, _ = compute.refused("GET", "global/addresses", filter=asked)
+
+    assert status == 501
+    assert said.endswith(f": {named}")
+
+
+def test_list_is_by_name_or_by_time(compute: Any) -> None:
+    for name in ("b", "a"):
+        compute.make("global/addresses", {"name": name})
+
+    for order, names in (("", "ab"), ("name desc", "ba"), ("creationTimestamp desc", "ab"), ("creationTimestamp", "ba")):
+        assert "".join(item["name"] for item in compute.get("global/addresses", orderBy=order)["items"]) == names
+    assert compute.refused("GET", "global/addresses", orderBy="nothing")[0] == 501
 
 
 def test_aggregated_list_names_every_place(compute: Any) -> None:
