@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from tests.engine.kills import killed_at
-from tests.engine.region import STACK, Region
+from tests.engine.region import SECONDS, STACK, Region
 
 Make = Callable[[dict[str, Any]], Region]
 
@@ -36,3 +39,24 @@ def test_a_killed_run_is_made_good(everything: dict[str, Any], region: Make) -> 
     gone = here.accelform("down", "--json")
     assert gone.code == 0, gone.out + gone.err
     assert gone.json["left"] == []
+
+
+def test_an_interrupted_up_says_so_and_the_next_one_goes_on(everything: dict[str, Any], region: Make) -> None:
+    """One signal reaches the engine, which ends what it began; the command waits for it, and says what to do."""
+    here = region(everything)
+    here.shell()
+    here.ask("DELETE", "calls")
+    with subprocess.Popen(
+        [f"{sys.prefix}/bin/accelform", "up"], cwd=here.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as up:
+        while len(here.ask("GET", "calls")["calls"]) < 30 and up.poll() is None:
+            pass
+        up.send_signal(signal.SIGTERM)
+        out, err = up.communicate(timeout=SECONDS)
+    assert up.returncode == 130, out + err
+    assert "interrupted: what was made until then stays" in err
+    assert not list(here.home.state.rglob("locks/**/*.json"))
+    assert here.accelform("up", "--json").code == 0
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+    gone = here.accelform("down", "--json")
+    assert (gone.code, gone.json["left"]) == (0, [])

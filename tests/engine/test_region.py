@@ -74,3 +74,16 @@ def test_a_stack_file_that_changed_is_not_run_from_its_old_copy(base: dict[str, 
     assert ran.code != 0
     assert "accelform env" in ran.out + ran.err
     assert here.pulumi("preview", "--stack", STACK, "--non-interactive").code == 0  # env was asked again
+
+
+def test_a_stack_does_not_move_and_goes_without_its_file(base: dict[str, Any], region: Make) -> None:
+    """Another project in the stack file would replace everything: refused. A destroy needs no stack file at all."""
+    here = region(base)
+    assert here.accelform("up", "--json").code == 0
+    here.write(base | {"gcp:project": "tw-shop-other"})
+    moved = here.accelform("up")
+    assert moved.code == 5
+    assert "project: tw-shop-other: the stack stands in tw-shop-ml" in moved.err
+    (here.folder / "stacks" / f"Pulumi.{STACK}.yaml").unlink()
+    gone = here.accelform("down", "--json")
+    assert (gone.code, gone.json["left"]) == (0, []), gone.err

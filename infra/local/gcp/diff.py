@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pulumi.runtime.proto import provider_pb2
 
 from infra.local.gcp import body as bodies
 from infra.local.gcp import schema
-from infra.local.gcp.resource_type import Field, ResourceType, placeholders
+from infra.local.gcp.resource_type import ResourceType, placeholders
 from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
@@ -82,11 +82,12 @@ class Diff:
                     yield from self.values(part, old.get(key), new.get(key), found.get(key), (*path, key), dotted)
         elif isinstance(old, list) and isinstance(new, list):
             yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)
-        elif not _equal(*map(self._canonical(dotted), (old, new)), dotted):
+        elif not _equal(self._canonical(old, dotted), self._canonical(new, dotted), dotted):
             yield Change(path, "UPDATE", replaces)
 
-    def _canonical(self, dotted: str) -> Callable[[Any], Any]:
-        return self.special.get(dotted, Field(dotted)).canonical
+    def _canonical(self, value: Any, dotted: str) -> Any:
+        """A plain value in its one form."""
+        return self.special[dotted].canonical(value) if dotted in self.special and not isinstance(value, dict | list | Unknown) else value
 
     def _within(self, declared: dict[str, Any], old: Any, new: Any, state: Any, path: Path, dotted: str) -> bool:
         """Whether something in an object or a list that comes or goes as a whole replaces the resource."""
@@ -95,9 +96,10 @@ class Diff:
     def lists(
         self, declared: dict[str, Any], old: list[Any], new: list[Any], state: list[Any], path: Path, dotted: str
     ) -> Iterator[Change]:
-        canonical = self._canonical(dotted)
-        if dotted in self.row.sets and sorted(str(canonical(one)) for one in old) == sorted(str(canonical(one)) for one in new):
-            return
+        if dotted in self.row.sets:
+            was, becomes = (sorted(str(self._canonical(one, dotted)) for one in all_of_them) for all_of_them in (old, new))
+            if was == becomes:
+                return
         part = declared.get("items", {}) | {"replaces": bool(declared.get("replaces"))}
         for index in range(max(len(old), len(new))):
             before, after, found = (one[index] if index < len(one) else None for one in (old, new, state))
