@@ -205,7 +205,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no fault of the file
     for number in (signal.SIGTERM, signal.SIGHUP):  # whoever ends us gets the same end as ^C
-        signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
     try:
         try:

@@ -54,7 +54,9 @@ def _check_projects(projects: Sequence[str]) -> None:
 def stop(*, as_json: bool) -> int:
     from infra.sandbox import process
 
-    stopped = process.stop(_home().sandbox)
+    home = _home()
+    with home.alone("sandbox stop"):
+        stopped = process.stop(home.sandbox)
     if as_json:
         print_json({"stopped": stopped})
     else:

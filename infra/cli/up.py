@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """`accelform up`."""
     from infra.local import up
+    from infra.local.home import Home
 
     started = time.monotonic()
     progress = Progress(quiet=as_json)
     root, stacks = _stacks(names, folder)
-    place = up.prepare(root, stacks, progress)
-    results = [up.up(place, stack.stack, progress) for stack in stacks]
+    with Home.of(root).alone("up"):
+        place = up.prepare(root, stacks, progress)
+        results = [up.up(place, stack.stack, progress) for stack in stacks]
     seconds = time.monotonic() - started
     if as_json:
         print_json(_json(place, results, seconds))
@@ -47,17 +49,18 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
     progress = Progress(quiet=as_json)
     root = project.checkout(Path.cwd())
     home = Home.of(root)
-    standing = up.standing(home)
-    gone = _standing(names, home, "accelform down")
     results: list[Result] = []
     left: list[str] = []
-    if gone and not force:
-        place = up.prepare_down(root, gone, progress)
-        results = [up.down(place, stack, progress) for stack in gone]
-        left = up.left_over(place) if set(gone) == set(standing) else []
-    everything = set(gone) == set(standing) and not left
-    if everything:
-        up.clear(home)
+    with home.alone("down"):
+        standing = up.standing(home)
+        gone = _standing(names, home, "accelform down")
+        if gone and not force:
+            place = up.prepare_down(root, gone, progress)
+            results = [up.down(place, stack, progress) for stack in gone]
+            left = up.left_over(place) if set(gone) == set(standing) else []
+        everything = set(gone) == set(standing) and not left
+        if everything:
+            up.clear(home)
     code = ExitCode.FINDINGS if left else ExitCode.OK
     if as_json:
         print_json({"exit_code": int(code), "stacks": [_result(one) for one in results], "left": left})
@@ -74,10 +77,12 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
 def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """`accelform env`: variables on standard output, all else on standard error."""
     from infra.local import up
+    from infra.local.home import Home
 
     root, stacks = _stacks(names, folder)
-    place = up.prepare(root, stacks, Progress(quiet=as_json))
-    variables = up.shell(place)
+    with Home.of(root).alone("env"):
+        place = up.prepare(root, stacks, Progress(quiet=as_json))
+        variables = up.shell(place)
     if as_json:
         print_json(dict(variables))
     else:
@@ -92,11 +97,11 @@ def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
 
     progress = Progress(quiet=as_json)
     root = project.checkout(Path.cwd())
-    stacks = _standing(names, Home.of(root), "accelform recover")
     done: dict[str, list[str]] = {}
-    if stacks:
-        place = up.prepare_down(root, stacks, progress)
-        done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
+    with Home.of(root).alone("recover"):
+        if stacks := _standing(names, Home.of(root), "accelform recover"):
+            place = up.prepare_down(root, stacks, progress)
+            done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
     elif not done:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from infra.errors import MachineError
 from infra.local.engine import find
 
 FOREIGN = ("PULUMI", "GOOGLE", "CLOUDSDK")
@@ -65,6 +69,33 @@ class Home:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_once(self.folder / ".gitignore", "*\n")
         _write_once(self.passphrase, secrets.token_urlsafe(24))
+
+    @contextmanager
+    def alone(self, command: str) -> Iterator[None]:
+        """
+        Keeps every other command out of this checkout's runs, for as long as this one takes.
+
+        Raises:
+            MachineError: One is at work.
+        """
+        self.prepare()
+        path = self.folder / "lock"
+        with ExitStack() as stack:
+            while True:
+                file = stack.enter_context(path.open("a+", encoding="utf-8"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    file.seek(0)
+                    who = file.read().strip() or "another command"
+                    raise MachineError(f"{self.folder.parent}: {who} is at work here\n  fix: wait for it, or end it") from None
+                if path.exists() and os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                    break
+                self.prepare()  # a `down` that has just ended took the file away
+            file.truncate(0)
+            file.write(f"accelform {command} (process {os.getpid()})\n")
+            file.flush()
+            yield
 
     def variables(self, engine: find.Engine | None = None) -> dict[str, str]:
         """What a shell needs besides its own environment, so that plain `pulumi` works on this home."""

@@ -16,7 +16,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,12 +81,22 @@ def cannot_tell(kind: str, inputs: Mapping[str, Any]) -> None:
     """Knows no id."""
 
 
-def recover(home: Home, stack: str, *, engine: Engine, folder: Path, find_id: FindId = cannot_tell, forget: bool = False) -> Recovered:
+def recover(
+    home: Home,
+    stack: str,
+    *,
+    engine: Engine,
+    folder: Path,
+    find_id: FindId = cannot_tell,
+    begun: Sequence[dict[str, Any]] = (),
+    forget: bool = False,
+) -> Recovered:
     """
     Mends a stack. Does nothing, in the time of one export, where nothing is pending. Killed itself, the next call goes on from there.
 
     Args:
         folder: Of the project, as for every call of the engine.
+        begun: Resources whose create was begun and whose end the engine did not hear of: as those that its state calls pending.
         forget: Clear pending creates of which nobody can tell whether they happened, instead of stopping.
 
     Raises:
@@ -96,6 +106,9 @@ def recover(home: Home, stack: str, *, engine: Engine, folder: Path, find_id: Fi
     lifted = tuple(lift(home, stack))
     env = home.env(engine)
     state = export(stack, engine=engine, env=env, folder=folder)
+    if state is not None and begun:
+        creating = [{"type": "creating", "resource": resource} for resource in begun]
+        state["deployment"]["pending_operations"] = [*_pending(state), *creating]
     pending = _pending(state)
     note = home.folder / "recovering" / f"{stack}.json"
     unfinished: list[str] = json.loads(note.read_text(encoding="utf-8")) if note.is_file() else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -21,7 +22,7 @@ from infra.local.gcp import find as find_ids
 from infra.local.home import Home
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
-from infra.stack import StackSpec
+from infra.stack import StackSpec, check_stack_name
 
 PACK = "infra/policy"
 
@@ -77,16 +78,18 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress) -> Plac
         MachineError: This machine lacks something.
         OwnerError: A stack's state is of the other cloud.
     """
+    for stack in stacks:
+        check_stack_name(stack.stack)
     specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
     project.write(place.home, root, stacks, place.sandbox.base)
     project.write_pulumi(place.home, place.engine)
-    for stack, spec in specs.items():
-        state = _state(place, stack)
+    for name, spec in specs.items():
+        state = _state(place, name)
         if state is None:
-            _pulumi(place, ["stack", "init", stack], f"stack {stack}: cannot be made")
+            _pulumi(place, ["stack", "init", name], f"stack {name}: cannot be made")
         else:
-            check_stays(stack, outputs(state), spec)
+            check_stays(name, outputs(state), spec)
     return place
 
 
@@ -132,8 +135,9 @@ def up(place: Place, stack: str, progress: Progress) -> Result:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
     _check(preview, f"stack {stack}: the preview failed, and nothing was made")
     if preview.changed:
-        with _begun(place, stack):
+        with _begun(place, stack) as note:
             done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
+            note.write_text(json.dumps(list(done.unsure.values())), encoding="utf-8")
             _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
         result.changes = done.changes
     else:
@@ -186,7 +190,14 @@ def shell(place: Place) -> dict[str, str]:
 
 
 def clear(home: Home) -> None:
-    """Ends the sandbox, and removes all that runs on this machine left in the checkout."""
+    """
+    Ends the sandbox, and removes all that runs on this machine left in the checkout.
+
+    Raises:
+        RecoverError: An engine is at work on one of the stacks.
+    """
+    for stack in standing(home):
+        list(recover.lift(home, stack))
     process.stop(home.sandbox)
     shutil.rmtree(home.folder, ignore_errors=True)
 
@@ -224,13 +235,22 @@ def _pulumi(place: Place, arguments: list[str], what: str) -> None:
 
 def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
     """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
-    find_id = find_ids.in_sandbox(place.sandbox.base)
-    done = recover.recover(place.home, stack, engine=place.engine, folder=place.home.project, find_id=find_id, forget=forget)
+    note = _note(place, stack)
+    begun = json.loads(note.read_text(encoding="utf-8") or "[]") if note.exists() else []
+    done = recover.recover(
+        place.home,
+        stack,
+        engine=place.engine,
+        folder=place.home.project,
+        find_id=find_ids.in_sandbox(place.sandbox.base),
+        begun=begun,
+        forget=forget,
+    )
     lines = done.lines()
-    if _note(place, stack).exists():
+    if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
         _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
-        _note(place, stack).unlink()
+        note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
         progress.say(line)
@@ -238,12 +258,12 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
 
 
 @contextmanager
-def _begun(place: Place, stack: str) -> Iterator[None]:
-    """A note that stays until the update has come to its end, however it is stopped."""
+def _begun(place: Place, stack: str) -> Iterator[Path]:
+    """A note that stays until the update has come to its end, however it is stopped. It may say what nobody is sure of."""
     note = _note(place, stack)
     note.parent.mkdir(exist_ok=True)
     note.touch()
-    yield
+    yield note
     note.unlink()
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections import deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from infra.sandbox import enums, lists, policies, polls, verbs
@@ -24,7 +25,7 @@ from infra.sandbox.store import Store
 __all__ = ["Answer", "Cloud", "Request"]
 
 REGION = re.compile(r"^[a-z]+-[a-z]+\d+-(?=aiplatform\.)")
-VERSION = re.compile(r"(?:^|/)(v\d[a-z0-9]*|beta|alpha)(?=/)")
+HALF_LETTER = re.compile(rb"\\u[dD][89a-fA-F]")
 CALLS_KEPT = 20_000
 VERBS = {**verbs.VERBS, **policies.VERBS, "list": lists.list_}
 
@@ -82,6 +83,8 @@ class Cloud:
             answer = self._in_transaction(service, request)
         except Refused as refused:
             answer = Answer(refused.code, refused.body(service.errors))
+        except RecursionError:
+            answer = Answer(400, invalid("Invalid JSON payload received. Message too deep.").body(service.errors))
         entry["status"] = answer.status
         self.faults.after()
         return answer
@@ -101,18 +104,17 @@ class Cloud:
         match = self.routes(service).find(request.http, request.path)
         if match is None:
             raise Refused(404, f"The sandbox has no method {request.http} {request.path} at {service.host}.")
-        found = VERSION.search(request.path)
         raw = _json(request)
         call = Call(
             cloud=self,
             service=service,
             method=match.method,
-            owner=self._by_id(match.owner),
+            owner=self.projects.by_id(match.owner),
             collection=match.collection,
             query=request.query,
             body=_checked(match.method, raw),
             raw=raw,
-            version=found[1] if found else "",
+            version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
         )
@@ -148,12 +150,6 @@ class Cloud:
             raise Refused(403, "The caller does not have permission")
         self.projects.check_service(project, host, document(call.service.apis[0]).title)
 
-    def _by_id(self, name: str) -> str:
-        words = name.split("/")
-        if words[0] == "projects" and len(words) > 1:
-            words[1] = self.projects.id(words[1])
-        return "/".join(words)
-
     def routes(self, service: Service) -> Routes:
         """A service's methods; its documents are read when it is first asked."""
         if service.host not in self._routes:
@@ -185,7 +181,7 @@ class Cloud:
 
     def _later(self, service: Service, operation: Body) -> Call:
         """The call that started an operation, as far as its end needs it."""
-        method = next(item for api in service.apis for item in document(api).methods if item.id == operation["method"])
+        method = next(found for api in service.apis if (found := document(api).method(operation["method"])))
         return Call(
             cloud=self,
             service=service,
@@ -223,10 +219,7 @@ class Cloud:
 
     def answered_name(self, service: Service, name: str) -> str:
         """A name as the service answers it: with the project's number where it does that."""
-        words = name.split("/")
-        if service.numbers and words[0] == "projects" and len(words) > 1:
-            words[1] = self.projects.number(words[1])
-        return "/".join(words)
+        return self.projects.by_number(name) if service.numbers else name
 
     def check_member(self, member: str) -> None:
         """Refuses a service account that a project of the sandbox does not have."""
@@ -262,13 +255,22 @@ def _is_deleted(body: Body) -> bool:
     return body.get("deleted") is True or not {"DELETED", "DELETE_REQUESTED"}.isdisjoint({body.get("state"), body.get("lifecycleState")})
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(text)
+    return value
+
+
 def _json(request: Request) -> Body:
     carries_bytes = request.path.lstrip("/").startswith(UPLOAD) and (request.http == "PUT" or request.query.get("uploadType") == "media")
     if not request.content or "json" not in request.content_type or carries_bytes:
         return {}
     try:
-        body = json.loads(request.content)
-    except ValueError:
+        body = json.loads(request.content, parse_constant=_finite, parse_float=_finite)
+        if HALF_LETTER.search(request.content):
+            json.dumps(body, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         raise invalid("Invalid JSON payload received. Unexpected token.") from None
     if not isinstance(body, dict):
         raise invalid("Invalid JSON payload received. Root element must be a message.")

@@ -70,8 +70,14 @@ class Document:
         self.schemas: dict[str, dict[str, Any]] = data["schemas"]
         self.base: str = data.get("servicePath", "")
         self.title: str = data.get("title", "")
+        self.version = api.partition(".")[2]
         self.methods: list[Method] = []
         self._collect(data)
+        self._by_id = {method.id: method for method in reversed(self.methods)}
+
+    def method(self, name: str) -> Method | None:
+        """The method of an id."""
+        return self._by_id.get(name)
 
     def widen(self, other: Document) -> None:
         """Takes in the schemas and fields that only *other* has."""
@@ -128,6 +134,15 @@ def _path(api: str) -> Path:
     return Path(spec.origin).parent / "discovery_cache" / "documents" / f"{api}.json"
 
 
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A method, and which segments of its path are the owner's name."""
+
+    method: Method
+    begin: int
+    end: int | None
+
+
 class Routes:
     """Finds the method of a path: literals before parameters, so no two methods of a service collide."""
 
@@ -138,7 +153,7 @@ class Routes:
                 node = self._root
                 for segment in method.template:
                     node = node.setdefault("{}" if segment.startswith("{") and segment != REST else segment, {})
-                node.setdefault("", {})[(method.http, method.custom)] = method
+                node.setdefault("", {})[(method.http, method.custom)] = _route(method)
 
     def find(self, http: str, path: str) -> Match | None:
         """The method of a raw, undecoded *path*."""
@@ -149,23 +164,26 @@ class Routes:
         found = self._walk(self._root, segments, (http, ""))
         return _match(found, segments) if found else None
 
-    def _walk(self, node: dict[str, Any], segments: list[str], key: tuple[str, str]) -> Method | None:
+    def _walk(self, node: dict[str, Any], segments: list[str], key: tuple[str, str]) -> _Route | None:
         if not segments:
-            found: Method | None = node.get("", {}).get(key)
+            found: _Route | None = node.get("", {}).get(key)
             return found
         for step in (segments[0], "{}"):
             if (child := node.get(step)) and (step != "{}" or segments[0]) and (found := self._walk(child, segments[1:], key)):
                 return found
-        rest: Method | None = node.get(REST, {}).get("", {}).get(key)
+        rest: _Route | None = node.get(REST, {}).get("", {}).get(key)
         return rest
 
 
-def _match(method: Method, segments: list[str]) -> Match:
+def _route(method: Method) -> _Route:
     base = method.document.base.strip("/").count("/") + 1 if method.document.base else 1 if VERSION.match(method.template[0]) else 0
     if method.template[0] in (UPLOAD, DOWNLOAD):
         base += 1 if method.document.base else 2
     after_last = max((i for i, part in enumerate(method.template) if part.startswith("{")), default=base - 1) + 1
-    if method.template[-1] == REST:
-        after_last = len(segments)
-    owner = "/".join(unquote(segment) for segment in segments[base:after_last])
-    return Match(method, owner, "/".join(segments[after_last:]))
+    return _Route(method, base, None if method.template[-1] == REST else after_last)
+
+
+def _match(route: _Route, segments: list[str]) -> Match:
+    end = len(segments) if route.end is None else route.end
+    owner = "/".join(segments[route.begin : end])
+    return Match(route.method, unquote(owner) if "%" in owner else owner, "/".join(segments[end:]))

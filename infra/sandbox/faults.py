@@ -5,27 +5,29 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from infra.sandbox.refused import Refused, rpc_error
+from infra.sandbox.refused import CODE, STATUS, Refused, rpc_error
 
 if TYPE_CHECKING:
     from infra.sandbox.service import Body, Call
+
+
+DO = ("error", "drop", "lost", "kill", "kill-after", "fail", "slow")
+KINDS = {"str": str, "int": int, "int | None": int | None, "float": int | float}
+"""How the fields of a fault are annotated -> what may stand there."""
 
 
 class LostError(Exception):
     """The connection is cut without an answer."""
 
 
-class Fault(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
     """One thing that goes wrong. `POST /sandbox/faults` sets it; it counts calls from then on."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    do: str = Field(pattern="^(error|drop|lost|kill|kill-after|fail|slow)$")
+    do: str
     """`error`: answers *code*. `drop`: cuts the connection before the call counts. `lost`: does the call, then cuts. `kill`, `kill-after`:
     ends process *pid* with signal 9 before, or after, the call is done. `fail`: the operation that is started fails with *code*.
     `slow`: operations take *factor* times as long."""
@@ -42,6 +44,41 @@ class Fault(BaseModel):
     message: str = "The service is currently unavailable."
     pid: int | None = None
     factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: It is no fault that there can be.
+        """
+        for field in fields(self):
+            value, kinds = getattr(self, field.name), KINDS[str(field.type)]
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise ValueError(f"{field.name}: {value!r} is no {field.type}")
+        for name, allowed in (("do", DO), ("code", STATUS), ("status", ("", *CODE))):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name}: {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
+        try:
+            re.compile(self.path)
+        except re.error as error:
+            raise ValueError(f"path: {self.path!r} is no regular expression: {error}") from None
+
+    @classmethod
+    def read(cls, sent: Any) -> Fault:
+        """
+        A fault as it comes over HTTP.
+
+        Raises:
+            ValueError: It is none.
+        """
+        known = [field.name for field in fields(cls)]
+        unknown = sorted(set(sent) - set(known)) if isinstance(sent, dict) else [str(sent)]
+        if unknown or "do" not in sent:
+            raise ValueError(f"a fault has `do`, and may have {', '.join(known[1:])}; not {', '.join(unknown) or 'nothing'}")
+        return cls(**sent)
+
+    def shown(self) -> dict[str, Any]:
+        """What of it is not as it is by itself."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) != field.default}
 
 
 @dataclass(slots=True)
@@ -122,7 +159,7 @@ class Faults:
         return None
 
     def shown(self) -> list[dict[str, Any]]:
-        return [item.fault.model_dump(exclude_defaults=True) | {"seen": item.seen, "done": item.done} for item in self._set]
+        return [item.fault.shown() | {"seen": item.seen, "done": item.done} for item in self._set]
 
 
 _METHODS = {"create": "POST", "delete": "DELETE", "patch": "PATCH", "update": "PUT"}

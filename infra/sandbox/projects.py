@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infra.sandbox.clock import rfc3339
@@ -110,6 +111,14 @@ class Projects:
     def all(self) -> list[str]:
         return [body["projectId"] for _, body in self._cloud.store.items(MANAGER, "projects")]
 
+    def by_id(self, name: str) -> str:
+        """A resource's name as it is kept: with the id of the project in it."""
+        return _renamed(name, self.id)
+
+    def by_number(self, name: str) -> str:
+        """A resource's name as many services answer it: with the number of the project in it."""
+        return _renamed(name, self.number)
+
     def number(self, project: str) -> str:
         """Twelve digits, always the same for a name."""
         if re.fullmatch(r"\d+", project):
@@ -121,3 +130,10 @@ class Projects:
         if not re.fullmatch(r"\d+", project):
             return project
         return next((name for name in self.all() if self.number(name) == project), project)
+
+
+def _renamed(name: str, rename: Callable[[str], str]) -> str:
+    words = name.split("/", 2)
+    if words[0] == "projects" and len(words) > 1:
+        words[1] = rename(words[1])
+    return "/".join(words)

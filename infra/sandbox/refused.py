@@ -31,7 +31,24 @@ REASON = {
     501: "notImplemented",
     503: "backendError",
 }
-CODE = {"INVALID_ARGUMENT": 3, "NOT_FOUND": 5, "ALREADY_EXISTS": 6, "PERMISSION_DENIED": 7, "RESOURCE_EXHAUSTED": 8, "INTERNAL": 13}
+CODE = {
+    "CANCELLED": 1,
+    "UNKNOWN": 2,
+    "INVALID_ARGUMENT": 3,
+    "DEADLINE_EXCEEDED": 4,
+    "NOT_FOUND": 5,
+    "ALREADY_EXISTS": 6,
+    "PERMISSION_DENIED": 7,
+    "RESOURCE_EXHAUSTED": 8,
+    "FAILED_PRECONDITION": 9,
+    "ABORTED": 10,
+    "OUT_OF_RANGE": 11,
+    "UNIMPLEMENTED": 12,
+    "INTERNAL": 13,
+    "UNAVAILABLE": 14,
+    "DATA_LOSS": 15,
+    "UNAUTHENTICATED": 16,
+}
 """Number of a status inside an operation's error. Source: google/rpc/code.proto."""
 
 
@@ -81,3 +98,13 @@ def invalid(message: str, field: str = "", description: str = "") -> Refused:
 def rpc_error(status: str, message: str, **more: Any) -> dict[str, Any]:
     """An error inside an operation; *more* is read by the service's own shape of one."""
     return {"code": CODE[status], "message": message, "status": status} | more
+
+
+def no_entity(*_: Any) -> Refused:
+    """The words of many services. Source: recorded traffic, 2026-08."""
+    return Refused(404, "Requested entity was not found.")
+
+
+def same_entity(*_: Any) -> Refused:
+    """The words of many services. Source: recorded traffic, 2026-08."""
+    return Refused(409, "Requested entity already exists")

@@ -13,19 +13,15 @@ import fcntl
 import gc
 import json
 import os
+import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import uvicorn
-from pydantic import ValidationError
-from starlette.applications import Starlette
-from starlette.requests import Request as HttpRequest
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from infra.sandbox import process
 from infra.sandbox.clock import Clock, rfc3339
@@ -33,23 +29,19 @@ from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
 from infra.sandbox.store import Store
 
-HEADERS = {
-    "Content-Type": "application/json; charset=UTF-8",
-    "Server": "ESF",
-    "Vary": "Origin, X-Origin, Referer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "SAMEORIGIN",
-    "X-Xss-Protection": "0",
-}
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+CENTURY = 100 * 365 * 86400
+PROJECT = re.compile(r"[a-z][a-z0-9.:-]*")
+PLAIN = [
+    (b"server", b"ESF"),
+    (b"vary", b"Origin, X-Origin, Referer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"SAMEORIGIN"),
+    (b"x-xss-protection", b"0"),
+]
+JSON = [(b"content-type", b"application/json; charset=UTF-8"), *PLAIN]
 """Headers of Google's JSON answers. Source: recorded traffic, 2026-08."""
-
-
-class _Cut:
-    """An answer that is none: the connection ends."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class Server:
@@ -57,99 +49,137 @@ class Server:
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
-        own = [
-            Route("/sandbox/status", self.status),
-            Route("/sandbox/clock", self.clock, methods=["POST"]),
-            Route("/sandbox/faults", self.faults, methods=["GET", "POST", "DELETE"]),
-            Route("/sandbox/calls", self.calls, methods=["GET", "DELETE"]),
-            Route("/sandbox/projects", self.projects, methods=["POST"]),
-            Route("/sandbox/resources", self.resources),
-        ]
-        every = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-        self.app = Starlette(routes=[*own, Route("/{path:path}", self.google, methods=every)])
+        self._own: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
+            "status": ("GET", self.status),
+            "clock": ("POST", self.clock),
+            "faults": ("GET POST DELETE", self.faults),
+            "calls": ("GET DELETE", self.calls),
+            "projects": ("POST", self.projects),
+            "resources": ("GET", self.resources),
+        }
 
-    async def google(self, request: HttpRequest) -> Any:
-        """Any call of Google's APIs."""
-        raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
-        host, _, path = raw.partition(b"?")[0].decode("latin-1").lstrip("/").partition("/")
-        call = Request(
-            http=request.method,
-            host=host,
-            path=path,
-            query=_query(request),
-            content=await request.body(),
-            content_type=request.headers.get("content-type", "application/json"),
-        )
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answers one request, as ASGI has it."""
+        content = await _body(receive)
         try:
-            answer = self.cloud.handle(call)
-        except LostError:
-            return _Cut()
+            answer = self.own(scope, content) if scope["path"].startswith("/sandbox/") else self.google(scope, content)
+        except LostError:  # an answer that is none: the connection ends
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        data, headers = _encoded(answer)
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": data})
+
+    def own(self, scope: Any, content: bytes) -> Answer:
+        """What is asked of the sandbox itself."""
+        http, what = scope["method"], scope["path"].removeprefix("/sandbox/")
+        methods, handler = self._own.get(what, ("", None))
+        if handler is None or http not in methods.split():
+            known = ", ".join(f"{methods} {name}" for name, (methods, _) in self._own.items())
+            return Answer(404, {"error": f"{http} {what}: the sandbox has {known}"})
+        try:
+            return Answer(200, handler(http, json.loads(content or b"{}")))
+        except (ValueError, TypeError, KeyError) as error:
+            return Answer(400, {"error": f"{http} {what}: {error}"})
+
+    def google(self, scope: Any, content: bytes) -> Answer:
+        """Any call of Google's APIs."""
+        sent = dict(scope["headers"])
+        host, _, path = scope["raw_path"].decode("latin-1").lstrip("/").partition("/")
+        answer = self.cloud.handle(
+            Request(
+                http=scope["method"],
+                host=host,
+                path=path,
+                query=_query(scope["query_string"]),
+                content=content,
+                content_type=sent.get(b"content-type", b"application/json").decode("latin-1"),
+            )
+        )
         where = answer.headers.get("Location", "")
         if where.startswith("/"):
-            answer = replace(answer, headers={**answer.headers, "Location": str(request.base_url).rstrip("/") + where})
-        return _response(answer)
+            base = f"{scope['scheme']}://{sent[b'host'].decode('latin-1')}"
+            answer = replace(answer, headers={**answer.headers, "Location": base + where})
+        return answer
 
-    async def status(self, request: HttpRequest) -> Response:
+    def status(self, http: str, sent: Any) -> Any:
         """What stands, by service."""
         count: dict[str, int] = {}
         for service, _, _ in self.cloud.store.every():
             count[service] = count.get(service, 0) + 1
-        return JSONResponse(
-            {
-                "time": rfc3339(self.cloud.clock.now()),
-                "clock": "manual" if self.cloud.clock.manual else "automatic",
-                "projects": self.cloud.projects.all(),
-                "services": sorted(self.cloud.services),
-                "resources": count,
-            }
-        )
+        return {
+            "time": rfc3339(self.cloud.clock.now()),
+            "clock": "manual" if self.cloud.clock.manual else "automatic",
+            "projects": self.cloud.projects.all(),
+            "services": sorted(self.cloud.services),
+            "resources": count,
+        }
 
-    async def clock(self, request: HttpRequest) -> Response:
+    def clock(self, http: str, sent: Any) -> Any:
         """Moves time on: `{"seconds": 60}`."""
-        self.cloud.clock.advance(float((await request.json())["seconds"]))
-        return JSONResponse({"time": rfc3339(self.cloud.clock.now())})
+        seconds = float(sent["seconds"])
+        if not 0 <= seconds <= CENTURY:
+            raise ValueError(f"seconds: {seconds} is not from 0 to {CENTURY}")
+        self.cloud.clock.advance(seconds)
+        return {"time": rfc3339(self.cloud.clock.now())}
 
-    async def faults(self, request: HttpRequest) -> Response:
+    def faults(self, http: str, sent: Any) -> Any:
         """Shows, adds or clears what goes wrong."""
-        if request.method == "DELETE":
+        if http == "DELETE":
             self.cloud.faults.clear()
-        elif request.method == "POST":
-            try:
-                self.cloud.faults.add(Fault.model_validate(await request.json()))
-            except ValidationError as error:
-                return JSONResponse({"error": str(error)}, 400)
-        return JSONResponse({"faults": self.cloud.faults.shown()})
+        elif http == "POST":
+            self.cloud.faults.add(Fault.read(sent))
+        return {"faults": self.cloud.faults.shown()}
 
-    async def calls(self, request: HttpRequest) -> Response:
+    def calls(self, http: str, sent: Any) -> Any:
         """The calls so far, oldest first."""
-        if request.method == "DELETE":
+        if http == "DELETE":
             self.cloud.calls.clear()
-        return JSONResponse({"calls": list(self.cloud.calls)})
+        return {"calls": list(self.cloud.calls)}
 
-    async def projects(self, request: HttpRequest) -> Response:
+    def projects(self, http: str, sent: Any) -> Any:
         """Makes a project: `{"project": "tw-shop-ml"}`."""
-        return JSONResponse(self.cloud.projects.make((await request.json())["project"]))
+        if not PROJECT.fullmatch(sent["project"]):
+            raise ValueError(f"project: {sent['project']!r} is no project id, such as tw-shop-ml")
+        return self.cloud.projects.make(sent["project"])
 
-    async def resources(self, request: HttpRequest) -> Response:
+    def resources(self, http: str, sent: Any) -> Any:
         """Everything that stands."""
-        return JSONResponse({"resources": self.cloud.resources()})
+        return {"resources": self.cloud.resources()}
 
 
-def _query(request: HttpRequest) -> dict[str, str]:
+async def _body(receive: Receive) -> bytes:
+    message = await receive()
+    content: bytes = message.get("body", b"")
+    while message.get("more_body"):
+        message = await receive()
+        content += message.get("body", b"")
+    return content
+
+
+def _query(text: bytes) -> dict[str, str]:
     """What a service reads of the query; a parameter that is given several times is one, by commas."""
     found: dict[str, str] = {}
-    for key, value in request.query_params.multi_items():
+    for key, value in parse_qsl(text.decode("latin-1"), keep_blank_values=True) if text else ():
         if key not in ("prettyPrint", "key") and (key, value) != ("alt", "json"):
             found[key] = f"{found[key]},{value}" if key in found else value
     return found
 
 
-def _response(answer: Answer) -> Response:
-    headers = HEADERS | dict(answer.headers)
+def _encoded(answer: Answer) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """Body and headers of an answer."""
     if answer.body is None:
-        return Response(status_code=answer.status, headers={key: value for key, value in headers.items() if key != "Content-Type"})
-    content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body, separators=(",", ":")).encode()
-    return Response(content, status_code=answer.status, headers=headers)
+        content, headers = b"", PLAIN
+    else:
+        content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body, separators=(",", ":")).encode()
+        headers = JSON
+    if answer.headers:
+        own = {key.lower().encode("latin-1"): value.encode("latin-1") for key, value in answer.headers.items()}
+        headers = [*own.items(), *((key, value) for key, value in headers if key not in own)]
+    if answer.status in (204, 304):
+        return content, headers
+    return content, [*headers, (b"content-length", str(len(content)).encode())]
 
 
 def bound(port: int) -> socket.socket:
@@ -186,7 +216,16 @@ def serve(
         beside.write_text(json.dumps(said), encoding="utf-8")
         beside.replace(folder / "server.json")
         config = uvicorn.Config(
-            Server(cloud).app, log_level="warning", access_log=False, lifespan="off", http="httptools", server_header=False
+            Server(cloud),
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            loop="asyncio",
+            http="httptools",
+            ws="none",
+            interface="asgi3",
+            proxy_headers=False,
+            server_header=False,
         )
         uvicorn.Server(config).run(sockets=[listener])
         cloud.store.close()

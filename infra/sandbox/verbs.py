@@ -22,7 +22,7 @@ def create(call: Call) -> Any:
     body = copy.deepcopy(call.body)
     call.target = _new_name(call, body)
     for path in kind.required:
-        if _at(body, path) in (None, "", []):
+        if at(body, path) in (None, "", []):
             raise invalid(f"Invalid value for field '{path}': required field is missing.", path, "required field is missing")
     if cloud.store.get(call.service.host, call.target) is not None:
         raise _exists(call)
@@ -59,10 +59,7 @@ def replace(call: Call) -> Any:
 
 def delete(call: Call) -> Any:
     """DELETE: the resource and all inside it."""
-    call.target = call.owner
-    stored(call)
-    quiet(call)
-    body = stored(call)
+    body = opened(call)
     call.kind.release(call, body)
     operation = call.method.response in OPERATION
     seconds = call.kind.seconds.get("delete", 0) if operation else 0
@@ -93,6 +90,14 @@ def stored(call: Call) -> Body:
     if body is None:
         raise missing(call)
     return body
+
+
+def opened(call: Call) -> Body:
+    """The resource that a call works on, once all that runs on it is done."""
+    call.target = call.owner
+    stored(call)
+    quiet(call)
+    return stored(call)
 
 
 def quiet(call: Call) -> None:
@@ -127,13 +132,12 @@ def changed(call: Call, body: Body, verb: str = "patch", response: Body | None =
 
 
 def _change(call: Call, verb: str, merge: Callable[[Call, Body], Body]) -> Any:
-    call.target = call.owner
-    before = stored(call)
-    quiet(call)
-    before = stored(call)
+    before = opened(call)
     after = merge(call, before)
+    if "name" in before:
+        after["name"] = before["name"]
     for path in call.kind.immutable:
-        if _at(after, path) != _at(before, path):
+        if at(after, path) != at(before, path):
             raise invalid(f"Field '{path}' is immutable and cannot be changed.", path, "field is immutable")
     call.kind.check(call, after, before)
     call.kind.changed(call, after, before)
@@ -153,7 +157,7 @@ def masked(before: Body, body: Body, mask: str) -> Body:
     if mask == "*":
         return {**after, **body}
     for path in paths(mask):
-        _set(after, path.split("."), _at(body, path))
+        _set(after, path.split("."), at(body, path))
     return after
 
 
@@ -207,7 +211,8 @@ def _default_id(call: Call) -> str:
     return "body:name" if "name" in named and call.service.keeps_empty else "server:number"
 
 
-def _at(body: Any, path: str) -> Any:
+def at(body: Any, path: str) -> Any:
+    """What a body has at a dotted path; None where it has nothing."""
     for word in path.split("."):
         if not isinstance(body, dict):
             return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tests.engine.kills import killed_at
@@ -41,16 +43,28 @@ def test_a_killed_run_is_made_good(everything: dict[str, Any], region: Make) -> 
     assert gone.json["left"] == []
 
 
+def test_a_killed_provider_orphans_nothing(everything: dict[str, Any], region: Make) -> None:
+    """The engine drops what it does not hear the end of. The next command looks for it."""
+    here = region(everything)
+    here.shell()
+    with _up_until(here, calls=25) as up:
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit() and f"{here.home.pulumi_home}/plugins/resource-gcp".encode() in _command(folder):
+                os.kill(int(folder.name), signal.SIGKILL)
+        out, err = up.communicate(timeout=SECONDS)
+    assert up.returncode == 6, out + err
+    again = here.accelform("up", "--json")
+    assert again.code == 0, again.out + again.err
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+    gone = here.accelform("down", "--json")
+    assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err
+
+
 def test_an_interrupted_up_says_so_and_the_next_one_goes_on(everything: dict[str, Any], region: Make) -> None:
     """One signal reaches the engine, which ends what it began; the command waits for it, and says what to do."""
     here = region(everything)
     here.shell()
-    here.ask("DELETE", "calls")
-    with subprocess.Popen(
-        [f"{sys.prefix}/bin/accelform", "up"], cwd=here.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as up:
-        while len(here.ask("GET", "calls")["calls"]) < 30 and up.poll() is None:
-            pass
+    with _up_until(here, calls=30) as up:
         up.send_signal(signal.SIGTERM)
         out, err = up.communicate(timeout=SECONDS)
     assert up.returncode == 130, out + err
@@ -60,3 +74,20 @@ def test_an_interrupted_up_says_so_and_the_next_one_goes_on(everything: dict[str
     assert set(here.accelform("up", "--json").changes) == {"same"}
     gone = here.accelform("down", "--json")
     assert (gone.code, gone.json["left"]) == (0, [])
+
+
+def _up_until(region: Region, *, calls: int) -> subprocess.Popen[str]:
+    """`accelform up`, as soon as it has made so many calls."""
+    region.ask("DELETE", "calls")
+    command = [f"{sys.prefix}/bin/accelform", "up"]
+    up = subprocess.Popen(command, cwd=region.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(region.ask("GET", "calls")["calls"]) < calls and up.poll() is None:
+        pass
+    return up
+
+
+def _command(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return b""

@@ -25,7 +25,22 @@ PROJECT = "shop-prod"
 PLACES = ("us-central1", "us-central1-a", "global", "asia-east1")
 IDS = ("a", "b", "shop-media", "0A5A4D-B0C5E0-5A4DB0", "1")
 WORDS = (*PLACES, *IDS, PROJECT, "-", "x y", "%2F", "ü", "a/b", "..", "_")
-TEXTS = (*WORDS, "", "projects/shop-prod/topics/a", "default", "10.0.0.0/20", "2026-12-01T08:00:00Z", "60s", "allUsers", "5", "=")
+TEXTS = (
+    *WORDS,
+    "",
+    "projects/shop-prod/topics/a",
+    "default",
+    "10.0.0.0/20",
+    "2026-12-01T08:00:00Z",
+    "60s",
+    "allUsers",
+    "5",
+    "=",
+    "\ud800",
+    "\0",
+)
+ODD = ("\ud800", "\0")
+"""What only a body can have."""
 NUMBERS = (0, 1, -1, 2, 10, 443, 2**31, 10**20, 1.5)
 NONSENSE: tuple[Any, ...] = (None, True, 0, "x", [], {}, [[]], {"a": {"b": []}}, [None], 1e300)
 DEPTH = 4
@@ -121,7 +136,7 @@ class Caller:
             return self.random.choice(NUMBERS[: 8 if kind == "integer" else 9])
         if "enum" in schema:
             return self.random.choice(schema["enum"])
-        return self.random.choice(NONSENSE if kind == "any" else LIKELY.get(field, TEXTS) if self.random.random() < 0.8 else TEXTS)
+        return self.random.choice(NONSENSE if kind == "any" else LIKELY.get(field, TEXTS) if self.random.random() < 0.8 else (*TEXTS, *ODD))
 
 
 def check(service: Service, answer: Answer) -> None:
@@ -138,7 +153,8 @@ def check(service: Service, answer: Answer) -> None:
     error = answer.body["error"]
     assert error["code"] == answer.status
     assert error["message"]
-    assert {"errors", "status"} & error.keys()
+    shapes = {"status": [{"status"}], "errors": [{"errors"}, {"errors", "status"}], "both": [{"errors", "status"}]}
+    assert {"errors", "status"} & error.keys() in shapes[service.errors]
 
 
 def every_method(service: Service, seed: int) -> None:
@@ -150,11 +166,73 @@ def every_method(service: Service, seed: int) -> None:
         check(service, caller.call(method))
 
 
+COLLECTIONS = (
+    ("pubsub.googleapis.com", "v1/projects/shop-prod/topics", "path"),
+    ("tpu.googleapis.com", "v2/projects/shop-prod/locations/us-east5-a/nodes", "nodeId"),
+    ("aiplatform.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/endpoints", "endpointId"),
+    ("aiplatform.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/featurestores", "featurestoreId"),
+    ("artifactregistry.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/repositories", "repositoryId"),
+    ("compute.googleapis.com", "compute/v1/projects/shop-prod/global/healthChecks", "body"),
+    ("compute.googleapis.com", "compute/v1/projects/shop-prod/regions/asia-east1/addresses", "body"),
+    ("compute.googleapis.com", "compute/v1/projects/shop-prod/zones/us-east5-a/disks", "body"),
+    ("monitoring.googleapis.com", "v3/projects/shop-prod/services", "serviceId"),
+    ("iam.googleapis.com", "v1/projects/shop-prod/locations/global/workloadIdentityPools", "workloadIdentityPoolId"),
+    ("storage.googleapis.com", "storage/v1/b", "body"),
+)
+"""Host, collection, and where a new one's id is: in the path, the body, or a parameter of the query."""
+BODIES = {
+    "nodes": {"acceleratorType": "v6e-1", "runtimeVersion": "v2-alpha-tpuv6e"},
+    "endpoints": {"displayName": "one"},
+    "repositories": {"format": "DOCKER"},
+    "healthChecks": {"type": "TCP", "tcpHealthCheck": {"port": 80}},
+    "services": {"custom": {}},
+}
+
+
+def a_life(host: str, collection: str, by: str, seed: int) -> None:
+    """Makes, changes, removes, lets time pass, in any order: the list has what is found one by one, as it is found."""
+    random = Random(seed)
+    cloud = Cloud(clock=Clock(manual=True, start=NOON))
+    cloud.projects.make(PROJECT)
+    ids = ("aaaa-one", "bbbb-two", "cccc-three")
+
+    def ask(http: str, path: str, body: Any = None, **query: str) -> Answer:
+        content = b"" if body is None else json.dumps(body).encode()
+        return cloud.handle(Request(http, host, path, {"project": PROJECT} | query, content))
+
+    for _ in range(15):
+        one, plural = random.choice(ids), collection.rpartition("/")[2]
+        do = random.choice(("make", "make", "change", "remove", "wait"))
+        body = BODIES.get(plural, {}) | ({"name": one} if by == "body" else {})
+        if do == "make":
+            path, query = (f"{collection}/{one}", {}) if by == "path" else (collection, {} if by == "body" else {by: one})
+            answer = ask("PUT" if by == "path" else "POST", path, body, **query)
+            assert answer.status in (200, 409), answer.body
+        elif do == "change":
+            ask("PATCH", f"{collection}/{one}", {"labels": {"a": random.choice("xy")}}, updateMask="labels")
+        elif do == "remove":
+            ask("DELETE", f"{collection}/{one}")
+        else:
+            cloud.clock.advance(random.choice((1, 60, 3600)))
+        page = ask("GET", collection).body
+        listed = next((value for value in page.values() if isinstance(value, list)), [])
+        got = [answer.body for answer in (ask("GET", f"{collection}/{name}") for name in ids) if answer.status == 200]
+        found = [item for item in got if item.get("state") != "DELETED"]
+        assert sorted(map(str, listed)) == sorted(map(str, found))
+
+
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.host)
 @settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_every_method_answers(service: Service, seed: int) -> None:
     every_method(service, seed)
+
+
+@pytest.mark.parametrize(("host", "collection", "by"), COLLECTIONS, ids=lambda value: str(value).rpartition("/")[2])
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_list_holds_what_gets_find(host: str, collection: str, by: str, seed: int) -> None:
+    a_life(host, collection, by, seed)
 
 
 @pytest.mark.soak
@@ -163,3 +241,11 @@ def test_every_method_answers(service: Service, seed: int) -> None:
 @given(seed=st.integers(0, 2**32))
 def test_every_method_answers_for_long(service: Service, seed: int) -> None:
     every_method(service, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("host", "collection", "by"), COLLECTIONS, ids=lambda value: str(value).rpartition("/")[2])
+@settings(max_examples=500, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_a_list_holds_what_gets_find_for_long(host: str, collection: str, by: str, seed: int) -> None:
+    a_life(host, collection, by, seed)

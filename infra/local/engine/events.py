@@ -15,6 +15,9 @@ from typing import Any
 from infra.errors import AccelformError, ExitCode
 from infra.local.engine import find
 
+REFUSED = "googleapi: Error"
+"""In what the provider says where Google answered: then the create is known not to have been done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -45,7 +48,9 @@ class Outcome:
     violations: list[str] = field(default_factory=list)
     """Mandatory policies that do not hold."""
     said: list[str] = field(default_factory=list)
-    """What the engine wrote besides events."""
+    """What the engine wrote besides events, and what the program said as it failed."""
+    unsure: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Creates that were begun and of which nobody said how they ended, as where a provider was killed: URN -> the resource."""
 
     @property
     def changed(self) -> int:
@@ -111,7 +116,8 @@ def _handing_on(process: subprocess.Popen[str]) -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield came
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heard = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield came
     finally:
@@ -128,8 +134,12 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
     if not isinstance(event, dict):
         return
     if begun := event.get("resourcePreEvent"):
-        yield _step(begun["metadata"], done=False)
+        one = _step(begun["metadata"], done=False)
+        if one.op.startswith("create") and begun["metadata"]["new"]["custom"]:
+            outcome.unsure[begun["metadata"]["urn"]] = begun["metadata"]["new"]
+        yield one
     elif ended := event.get("resOutputsEvent"):
+        outcome.unsure.pop(ended["metadata"]["urn"], None)
         one = _step(ended["metadata"], done=True)
         if one.op == "replace":
             outcome.replaced.append(f"{one.type} {one.name}")
@@ -137,12 +147,7 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
     elif failed := event.get("resOpFailedEvent"):
         yield _step(failed["metadata"], done=True, failed=True)
     elif said := event.get("diagnosticEvent"):
-        message = said.get("message", "").strip()
-        if message and not said.get("ephemeral"):
-            where = _name(said["urn"]) if said.get("urn") else ""
-            kind = outcome.errors if said.get("severity") == "error" else outcome.warnings if said.get("severity") == "warning" else None
-            if kind is not None and not _repeats(message):
-                kind.append(f"{where}: {message}" if where else message)
+        _diagnosis(said, outcome)
     elif policy := event.get("policyEvent"):
         if policy.get("enforcementLevel") == "mandatory":
             outcome.violations.append(
@@ -150,6 +155,22 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
             )
     elif summary := event.get("summaryEvent"):
         outcome.changes = {op: count for op, count in (summary.get("resourceChanges") or {}).items() if count}
+
+
+def _diagnosis(said: dict[str, Any], outcome: Outcome) -> None:
+    message, urn = said.get("message", "").strip(), said.get("urn", "")
+    if not message or said.get("ephemeral") or _repeats(message):
+        return
+    if REFUSED in message:
+        outcome.unsure.pop(urn, None)
+    text = f"{_name(urn)}: {message}" if _name(urn) else message
+    severity = said.get("severity")
+    if severity == "error":
+        outcome.errors.append(text)
+    elif severity == "warning":
+        outcome.warnings.append(text)
+    elif severity == "info#err":
+        outcome.said.append(message)  # the program's own words, on its standard error
 
 
 def _repeats(message: str) -> bool:

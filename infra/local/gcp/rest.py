@@ -111,8 +111,8 @@ class Client:
             except httpx.TransportError as error:
                 sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 if last or (sent and not safe):
-                    kind = UnclearError if sent and not safe else ProviderError
-                    raise kind(f"{method} {url}: no answer: {error or type(error).__name__}\n  fix: is the sandbox up?") from None
+                    told = f"{method} {url}: no answer: {error or type(error).__name__}"
+                    raise (UnclearError(told) if sent and not safe else ProviderError(f"{told}\n  fix: is the sandbox up?")) from None
             else:
                 if answer.status_code not in TRANSIENT or last:
                     return _read(answer)

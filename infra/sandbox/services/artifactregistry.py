@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import LongRunning
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, no_entity
 from infra.sandbox.service import Body, Call, Kind, Service
 
 HOST = "artifactregistry.googleapis.com"
@@ -52,10 +52,6 @@ def _made(call: Call, body: Body) -> Body:
     return {key: value for key, value in body.items() if key not in ("createTime", "updateTime", "registryUri")}
 
 
-def _not_found(call: Call) -> Refused:
-    return Refused(404, "Requested entity was not found.")
-
-
 def _exists(call: Call) -> Refused:
     return Refused(409, "the repository already exists")
 
@@ -80,7 +76,7 @@ SERVICE = Service(
         kind="google.devtools.artifactregistry.v1.Repository",
     ),
     kinds=(REPOSITORY,),
-    not_found=_not_found,
+    not_found=no_entity,
     exists=_exists,
     prepare=_prepare,
 )

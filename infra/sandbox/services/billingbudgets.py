@@ -7,7 +7,7 @@ from typing import Any
 
 from infra.sandbox import etags, verbs
 from infra.sandbox.operations import LongRunning
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, no_entity
 from infra.sandbox.schema import camel
 from infra.sandbox.service import Body, Call, Kind, Service
 from infra.sandbox.services.cloudbilling import account
@@ -154,10 +154,6 @@ def _cap_problems(body: Body, before: Body | None) -> Iterator[tuple[str, str]]:
         yield "ownership_scope", "must be ALL_USERS"
 
 
-def _changed(_: Call, body: Body, before: Body) -> None:
-    body["name"] = before["name"]
-
-
 def _wrong(field: str, what: str) -> Refused:
     return invalid(INVALID, f"budget.{field}", f"budget.{field} {what}")
 
@@ -167,9 +163,8 @@ BUDGET = Kind(
     id_from="server:uuid",
     fill=_fill,
     check=_check,
-    changed=_changed,
     show=shown,
-    not_found=lambda call: Refused(404, "Requested entity was not found."),
+    not_found=no_entity,
 )
 
 SERVICE = Service(

@@ -224,8 +224,9 @@ class Driver:
         request = provider_pb2.ReadRequest(id=id, urn=self.urn(token), properties=encode(state or {}), inputs=encode(inputs or {}))
         return self.provider.Read(request, Context())
 
-    def diff(self, token: str, old: dict[str, Any], new: dict[str, Any]) -> Any:
-        request = provider_pb2.DiffRequest(urn=self.urn(token), old_inputs=encode(old), olds=encode(old), news=encode(new))
+    def diff(self, token: str, old: dict[str, Any], new: dict[str, Any], state: dict[str, Any] | None = None) -> Any:
+        olds = encode(old if state is None else state)
+        request = provider_pb2.DiffRequest(urn=self.urn(token), old_inputs=encode(old), olds=olds, news=encode(new))
         return self.provider.Diff(request, Context())
 
     def update(self, token: str, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any], *, preview: bool = False) -> Any:

@@ -232,7 +232,7 @@ def test_over_http_the_second_half_has_an_address_and_bytes_come_back(cloud: Clo
     make()
 
     async def session() -> None:
-        transport = httpx.ASGITransport(app=Server(cloud).app)
+        transport = httpx.ASGITransport(app=Server(cloud))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:9") as client:
             begun = await client.post(f"/{HOST}/upload/{OBJECTS}?uploadType=resumable&name=a%2Fb", json={})
             assert begun.headers["Location"].startswith(f"http://127.0.0.1:9/{HOST}/upload/storage/v1/b/data/o?")

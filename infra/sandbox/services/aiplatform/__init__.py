@@ -39,7 +39,7 @@ def _no_tensorboard(call: Call) -> Refused:
 
 def _is_not_found(call: Call) -> Refused:
     """Source: recordings of tensorboard experiments and notebook runtime templates."""
-    return Refused(404, f"{parts.message(call.kind.resource)} {parts.numbered(call, call.target)} is not found.")
+    return Refused(404, f"{parts.message(call.kind.resource)} {call.cloud.projects.by_number(call.target)} is not found.")
 
 
 def _does_not_exist(call: Call) -> Refused:
@@ -58,7 +58,7 @@ def _fill_dataset(call: Call, body: Body) -> None:
     if schema.partition("_")[0] in ITEMS:
         about = {"dataItemSchemaUri": f"{SCHEMAS}dataitem/{schema}"} | about
     body["metadata"] = about | {"gcsBucket": f"cloud-ai-platform-{call.cloud.uuid(count)}"}
-    where = parts.numbered(call, "/".join(call.target.split("/")[:4]))
+    where = call.cloud.projects.by_number("/".join(call.target.split("/")[:4]))
     body["metadataArtifact"] = f"{where}/metadataStores/default/artifacts/{call.cloud.uuid(call.cloud.store.next('ids'))}"
 
 

@@ -12,7 +12,7 @@ from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.aiplatform import models, parts
-from infra.sandbox.services.aiplatform.parts import HOST, found_errors, numbered, precondition
+from infra.sandbox.services.aiplatform.parts import HOST, found_errors, precondition
 
 ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?|[1-9][0-9]{0,9}")
 """Source: `endpointId` in the discovery document; the provider's reference allows ten digits."""
@@ -70,13 +70,13 @@ def _release(call: Call, body: Body) -> None:
     """Source: Google's guide: what is deployed is undeployed before."""
     if body.get("deployedModels"):
         ids = ", ".join(sorted(_ids(body)))
-        name = numbered(call, call.target)
+        name = call.cloud.projects.by_number(call.target)
         raise precondition(f'The Endpoint "{name}" has deployed or being-deployed DeployedModel(s) {ids} and cannot be deleted.')
 
 
 def deploy(call: Call) -> Any:
     """`:deployModel`: at its end the model serves, with the traffic that the call gives it."""
-    endpoint = _endpoint(call)
+    endpoint = verbs.opened(call)
     asked = dict(call.body.get("deployedModel", {}))
     parts.required({"deployedModel": asked}, {"deployedModel.model": "deployed_model.model"})
     _check_resources(call, asked)
@@ -89,7 +89,7 @@ def deploy(call: Call) -> Any:
     now = rfc3339(call.now)
     deployed = asked | {
         "id": chosen,
-        "model": numbered(call, models.without_version(asked["model"])),
+        "model": call.cloud.projects.by_number(models.without_version(asked["model"])),
         "modelVersionId": version["versionId"],
         "displayName": asked.get("displayName") or version["displayName"],  # "the Model's display_name is used", discovery document
         "createTime": now,
@@ -107,7 +107,7 @@ def _check_resources(call: Call, asked: Body) -> None:
     if len(given) != 1:
         raise found_errors([("deployed_model.prediction_resources", "Exactly one kind of resources must be set.")])
     if given[0] == "sharedResources":
-        pool = parts.by_id(call, asked["sharedResources"])
+        pool = call.cloud.projects.by_id(asked["sharedResources"])
         if call.cloud.store.get(HOST, pool) is None:
             raise Refused(404, "The DeploymentResourcePool does not exist.")
     elif given[0] == "dedicatedResources":
@@ -128,7 +128,7 @@ def _check_dedicated(resources: Body, where: str) -> None:
 
 def undeploy(call: Call) -> Any:
     """`:undeployModel`: only what gets no traffic, or what the call takes the traffic from, or the last one."""
-    endpoint = _endpoint(call)
+    endpoint = verbs.opened(call)
     wanted = call.body.get("deployedModelId", "")
     parts.required(call.body, {"deployedModelId": "deployed_model_id"})
     if wanted not in _ids(endpoint):
@@ -146,7 +146,7 @@ def undeploy(call: Call) -> Any:
 
 def mutate(call: Call) -> Any:
     """`:mutateDeployedModel`: replicas, scaling and logging of what is deployed."""
-    endpoint = _endpoint(call)
+    endpoint = verbs.opened(call)
     asked = call.body.get("deployedModel", {})
     mask = call.body.get("updateMask", "")
     parts.required(call.body, {"deployedModel.id": "deployed_model.id", "updateMask": "update_mask"})
@@ -162,14 +162,6 @@ def mutate(call: Call) -> Any:
         after["status"] = {"availableReplicaCount": after["dedicatedResources"]["minReplicaCount"], "lastUpdateTime": rfc3339(call.now)}
     every = [after if item["id"] == asked["id"] else item for item in endpoint["deployedModels"]]
     return _start(call, endpoint, "mutateDeployedModel", MUTATE, {"deployedModels": every}, {"deployedModel": after})
-
-
-def _endpoint(call: Call) -> Body:
-    """The endpoint, once nothing runs on it."""
-    call.target = call.owner
-    verbs.stored(call)
-    verbs.quiet(call)
-    return verbs.stored(call)
 
 
 def _start(call: Call, endpoint: Body, verb: str, seconds: float, sets: Body, response: Body) -> Body:
@@ -200,13 +192,13 @@ def _fill_pool(call: Call, body: Body) -> None:
 def _release_pool(call: Call, body: Body) -> None:
     users = [endpoint["name"] for endpoint, _ in _on_pool(call, call.target)]
     if users:
-        raise precondition(f"The DeploymentResourcePool is in use by {', '.join(numbered(call, name) for name in users)}.")
+        raise precondition(f"The DeploymentResourcePool is in use by {', '.join(call.cloud.projects.by_number(name) for name in users)}.")
 
 
 def _on_pool(call: Call, pool: str) -> Iterator[tuple[Body, Body]]:
     """Endpoints, and what each has deployed on the pool."""
     for endpoint, deployed in models.deployments(call):
-        if parts.by_id(call, deployed.get("sharedResources", "")) == pool:
+        if call.cloud.projects.by_id(deployed.get("sharedResources", "")) == pool:
             yield endpoint, deployed
 
 
@@ -217,7 +209,9 @@ def _of_pool(call: Call) -> Any:
     found = list(_on_pool(call, call.owner))
     if not found:
         return {}
-    refs = [{"endpoint": numbered(call, endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found]
+    refs = [
+        {"endpoint": call.cloud.projects.by_number(endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found
+    ]
     return {"deployedModels": [deployed for _, deployed in found], "deployedModelRefs": refs}
 
 

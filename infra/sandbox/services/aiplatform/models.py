@@ -12,7 +12,7 @@ from infra.sandbox.operations import number
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.aiplatform import parts
-from infra.sandbox.services.aiplatform.parts import HOST, found_errors, numbered, precondition
+from infra.sandbox.services.aiplatform.parts import HOST, found_errors, precondition
 
 UPLOAD = 60
 ID = re.compile(r"[a-z_][a-z0-9_-]{0,62}")
@@ -41,7 +41,7 @@ def upload(call: Call) -> Any:
         count = call.cloud.store.next("ids")
         name = f"{call.owner}/models/{chosen or number(f'{call.owner}{count}')[:19]}"
         if call.cloud.store.get(HOST, name) is not None:
-            raise Refused(409, f"Model {numbered(call, name)} already exists.")
+            raise Refused(409, f"Model {call.cloud.projects.by_number(name)} already exists.")
     index = call.cloud.store.get(HOST, name) or {"next": 1, "createTime": rfc3339(call.now)}
     version = str(index["next"])
     body = _version(call, asked, name, version, index)
@@ -49,7 +49,9 @@ def upload(call: Call) -> Any:
     _set_aliases(call, name, version, body, asked.get("versionAliases", []) + ([] if parent else [DEFAULT]), [])
     call.target = f"{name}/@{version}" if parent else name
     kept = call.cloud.store.get(HOST, call.target) or {}
-    return operations.start(call, "create", kept, UPLOAD, response={"model": numbered(call, name), "modelVersionId": version})
+    return operations.start(
+        call, "create", kept, UPLOAD, response={"model": call.cloud.projects.by_number(name), "modelVersionId": version}
+    )
 
 
 def _version(call: Call, asked: Body, name: str, version: str, index: Body) -> Body:
@@ -91,7 +93,7 @@ def find(call: Call, reference: str) -> tuple[str, Body]:
     Raises:
         Refused: There is none.
     """
-    name, _, wanted = parts.by_id(call, reference).partition("@")
+    name, _, wanted = call.cloud.projects.by_id(reference).partition("@")
     for _, body in call.cloud.store.items(HOST, f"{name}/versions"):
         if (wanted or DEFAULT) in (body["versionId"], *body.get("versionAliases", [])):
             return name, body
@@ -111,7 +113,9 @@ def deployments(call: Call) -> Iterator[tuple[Body, Body]]:
 
 def _shown(call: Call, name: str, body: Body) -> Body:
     found = _deployed(call, name, body)
-    refs = [{"endpoint": numbered(call, endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found]
+    refs = [
+        {"endpoint": call.cloud.projects.by_number(endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found
+    ]
     return verbs.answered(call, body | ({"deployedModels": refs} if refs else {}))
 
 
@@ -120,7 +124,7 @@ def _deployed(call: Call, name: str, body: Body | None = None) -> list[tuple[Bod
     return [
         (endpoint, deployed)
         for endpoint, deployed in deployments(call)
-        if parts.by_id(call, deployed["model"]) == name and (body is None or deployed["modelVersionId"] == body["versionId"])
+        if call.cloud.projects.by_id(deployed["model"]) == name and (body is None or deployed["modelVersionId"] == body["versionId"])
     ]
 
 
@@ -188,10 +192,12 @@ def delete_version(call: Call) -> Any:
 
 
 def _check_unused(call: Call, name: str, body: Body | None) -> None:
-    used = sorted({numbered(call, endpoint["name"]) for endpoint, _ in _deployed(call, name, body)})
+    used = sorted({call.cloud.projects.by_number(endpoint["name"]) for endpoint, _ in _deployed(call, name, body)})
     if used:
         where = ", ".join(used)
-        raise precondition(f'The Model "{numbered(call, name)}" is deployed or being deployed at the following Endpoint(s): {where}.')
+        raise precondition(
+            f'The Model "{call.cloud.projects.by_number(name)}" is deployed or being deployed at the following Endpoint(s): {where}.'
+        )
 
 
 HANDLERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from infra.sandbox import etags, verbs
 from infra.sandbox.clock import rfc3339
@@ -108,28 +108,12 @@ def check_etag(call: Call, before: Body | None) -> None:
         etags.check(call.cloud, call.body.get("etag", ""), before["etag"], "The etag does not match the current etag of the resource.")
 
 
-def numbered(call: Call, name: str) -> str:
-    """A name with the project's number."""
-    words = name.split("/")
-    if words[0] == "projects" and len(words) > 1:
-        words[1] = call.cloud.projects.number(words[1])
-    return "/".join(words)
-
-
-def by_id(call: Call, name: str) -> str:
-    """A name with the project's id, as it is kept."""
-    words = name.split("/")
-    if words[0] == "projects" and len(words) > 1:
-        words[1] = call.cloud.projects.id(words[1])
-    return "/".join(words)
-
-
 def required(body: Body, fields: Mapping[str, str]) -> None:
     """
     Raises:
         Refused: Fields (as they are kept -> as the message calls them) are missing: all at once, as Vertex AI says it.
     """
-    findings = [(name, "Required field is not set.") for path, name in fields.items() if _at(body, path) in (None, "", {})]
+    findings = [(name, "Required field is not set.") for path, name in fields.items() if verbs.at(body, path) in (None, "", {})]
     if findings:
         raise found_errors(findings)
 
@@ -142,9 +126,3 @@ def found_errors(findings: list[tuple[str, str]]) -> Refused:
 
 def precondition(message: str) -> Refused:
     return Refused(400, message, status="FAILED_PRECONDITION")
-
-
-def _at(body: Any, path: str) -> Any:
-    for word in path.split("."):
-        body = body.get(word) if isinstance(body, dict) else None
-    return body

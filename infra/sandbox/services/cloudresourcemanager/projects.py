@@ -7,7 +7,7 @@ from typing import Any
 
 from infra.sandbox import filters, lists, operations, verbs
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, same_entity
 from infra.sandbox.service import Body, Call, Kind
 
 HOST = "cloudresourcemanager.googleapis.com"
@@ -28,7 +28,7 @@ def create(call: Call) -> Any:
         )
     _check_name(str(sent.setdefault("name", project)))
     if call.cloud.projects.get(project) is not None:
-        raise Refused(409, "Requested entity already exists")
+        raise same_entity()
     call.target = f"projects/{project}"
     body = call.cloud.projects.make(project, billing=False) | sent
     _keep(call, body)

@@ -9,7 +9,8 @@ from infra.sandbox import lists, operations, verbs
 from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call, Service
 from infra.sandbox.services.compute import automatic, fingerprints, links, zones
-from infra.sandbox.services.compute.resources import HEALTH, user_of
+from infra.sandbox.services.compute.resources import HEALTH, in_use, user_of
+from infra.sandbox.verbs import opened
 
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
@@ -55,14 +56,6 @@ def act(call: Call, body: Body, *, seconds: float = 5, sets: Body | None = None,
     """Keeps what a verb of a resource's own changed: `call.target` is *body* from now on, with *sets* at the operation's end."""
     call.cloud.store.put(links.HOST, call.target, {**body, **(during or {})})
     return operations.start(call, verb or call.method.verb, body, seconds, sets=sets or {})
-
-
-def opened(call: Call) -> Body:
-    """The resource that a verb works on, once all that runs on it is done."""
-    call.target = call.owner
-    verbs.stored(call)
-    verbs.quiet(call)
-    return verbs.stored(call)
 
 
 def set_labels(call: Call) -> Any:
@@ -129,8 +122,7 @@ def delete_network(call: Call) -> Any:
     if not user:
         call.cloud.remove(links.HOST, route)
         return operations.start(call, "delete", None, 10, empty=True)
-    said = f"The network resource '{call.target}' is already being used by '{user}'"
-    error = rpc_error("INVALID_ARGUMENT", said, compute_code="RESOURCE_IN_USE_BY_ANOTHER_RESOURCE")
+    error = rpc_error("INVALID_ARGUMENT", in_use("network", call.target, user), compute_code="RESOURCE_IN_USE_BY_ANOTHER_RESOURCE")
     return operations.start(call, "delete", None, 10, empty=True, error=error)
 
 

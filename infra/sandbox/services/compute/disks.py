@@ -8,11 +8,11 @@ from typing import Any
 from infra.catalog import tpu
 from infra.sandbox import operations
 from infra.sandbox.clock import pacific
-from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import fingerprints, links
-from infra.sandbox.services.compute.actions import act, opened
-from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
+from infra.sandbox.services.compute.actions import act
+from infra.sandbox.services.compute.resources import exists, kind, missing, unused, wrong
+from infra.sandbox.verbs import opened
 
 TPU_IMAGES = "ubuntu-os-accelerator-images"
 PUBLIC = frozenset(
@@ -80,7 +80,7 @@ def create_snapshot(call: Call) -> Any:
     body = opened(call)
     name = f"projects/{call.project}/global/snapshots/{call.body.get('name', '')}"
     if call.cloud.store.get(links.HOST, name) is not None:
-        raise Refused(409, f"The resource '{name}' already exists")
+        raise exists(name)
     snapshot: Body = {
         "kind": "compute#snapshot",
         "id": operations.number(f"{name}{call.cloud.store.next('ids')}"),

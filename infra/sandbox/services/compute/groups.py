@@ -14,8 +14,9 @@ from infra.sandbox.discovery import document
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import fingerprints, instances, links, zones
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
+from infra.sandbox.verbs import opened
 
 ACTIONS = (
     "abandoning", "creating", "creatingWithoutRetries", "deleting", "none", "recreating", "refreshing",
@@ -198,7 +199,8 @@ def _new_member(call: Call, body: Body) -> str:
     machine = copy.deepcopy(template.get("properties", {})) | {"name": links.last(name)}
     for field in ("fingerprint", "kind"):
         machine.get("metadata", {}).pop(field, None)
-    insert = next(item for item in document("compute.v1").methods if item.id == "compute.instances.insert")
+    insert = document("compute.v1").method("compute.instances.insert")
+    assert insert is not None
     inside = dataclasses.replace(
         call, method=insert, owner=f"projects/{call.project}/zones/{zone}", collection="instances", body=machine, query={}, target=name
     )

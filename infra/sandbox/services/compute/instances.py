@@ -13,7 +13,7 @@ from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import automatic, fingerprints, links, zones
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
-from infra.sandbox.services.compute.resources import kind, wrong
+from infra.sandbox.services.compute.resources import exists, kind, wrong
 
 STAGING_AFTER = 5
 """Virtual seconds that a new machine is PROVISIONING before it is STAGING; at the end of its operation it is RUNNING."""
@@ -163,7 +163,7 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
     name = wanted.get("diskName") or (body["name"] if index == 0 else f"{body['name']}-{index}")
     target = f"projects/{call.project}/zones/{zone}/disks/{name}"
     if call.cloud.store.get(links.HOST, target) is not None:
-        raise Refused(409, f"The resource '{target}' already exists")
+        raise exists(target)
     made: Body = {
         "kind": "compute#disk",
         "id": operations.number(f"{target}{call.cloud.store.next('ids')}"),

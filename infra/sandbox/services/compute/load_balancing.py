@@ -12,10 +12,11 @@ from typing import Any
 from infra.sandbox.clock import pacific
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.networks import free_address
 from infra.sandbox.services.compute.resources import kind, unused, wrong
+from infra.sandbox.verbs import opened
 
 NO_SECRET = hashlib.sha256(b"").hexdigest()
 FRONT = ipaddress.IPv4Address("34.120.0.2")

@@ -9,9 +9,10 @@ from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import fingerprints, instances, links
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.resources import missing
+from infra.sandbox.verbs import opened
 
 
 def delete(call: Call) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import automatic, links
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
-from infra.sandbox.services.compute.resources import kind, unused, wrong
+from infra.sandbox.services.compute.resources import in_use, kind, unused, wrong
+from infra.sandbox.verbs import opened
 
 EXTERNAL = ipaddress.IPv4Address("34.80.0.2")
 """External addresses of the sandbox count up from here."""
@@ -246,9 +247,7 @@ def _release_address(call: Call, body: Body) -> None:
     shown = _show_address(call, body)
     if shown["status"] == "IN_USE":
         user = links.name_of(shown["users"][0])
-        raise Refused(
-            400, f"The address resource '{call.target}' is already being used by '{user}'", reason="resourceInUseByAnotherResource"
-        )
+        raise Refused(400, in_use("address", call.target, user), reason="resourceInUseByAnotherResource")
 
 
 def _route_defaults(call: Call, body: Body) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.resources import kind, unused, wrong
+from infra.sandbox.verbs import opened
 
 LAST = 2147483647
 """Priority of the rule that is left when no other fits. Source: recorded traffic."""

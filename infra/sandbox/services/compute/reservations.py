@@ -7,8 +7,9 @@ import re
 from typing import Any
 
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute.actions import act, opened
+from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.resources import kind, unused, wrong
+from infra.sandbox.verbs import opened
 
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z")
 

@@ -50,6 +50,16 @@ def missing(name: str) -> Refused:
     return Refused(404, f"The resource '{HEALTH.sub('/healthChecks/', name)}' was not found")
 
 
+def exists(name: str) -> Refused:
+    """Source: Google's answers in public issue threads."""
+    return Refused(409, f"The resource '{name}' already exists")
+
+
+def in_use(word: str, name: str, user: str) -> str:
+    """Source: Google's answers in public issue threads."""
+    return f"The {word} resource '{name}' is already being used by '{user}'"
+
+
 def kind(
     resource: str,
     *,
@@ -103,7 +113,7 @@ def kind(
         undone=undone,
         show=lambda call, body: shown(call, show(call, body) if show else body),
         not_found=lambda call: missing(call.target),
-        exists=lambda call: Refused(409, f"The resource '{call.target}' already exists"),
+        exists=lambda call: exists(call.target),
     )
 
 
@@ -205,7 +215,6 @@ def unused(word: str) -> Change:
 
     def check(call: Call, body: Body) -> None:
         if user := user_of(call, call.target):
-            said = f"The {word} resource '{call.target}' is already being used by '{user}'"
-            raise Refused(400, said, reason="resourceInUseByAnotherResource")
+            raise Refused(400, in_use(word, call.target, user), reason="resourceInUseByAnotherResource")
 
     return check

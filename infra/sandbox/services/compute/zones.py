@@ -10,9 +10,9 @@ from infra.catalog import zones as offers
 from infra.catalog.tables import rows
 from infra.sandbox import lists
 from infra.sandbox.operations import number
-from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
+from infra.sandbox.services.compute.resources import missing
 
 CREATED = "1969-12-31T16:00:00.000-08:00"
 """Google's zones and regions have no day of birth. Source: recorded traffic of Compute Engine."""
@@ -55,7 +55,7 @@ def check_zone(call: Call, zone: str) -> None:
         Refused: There is no such zone.
     """
     if zone not in names():
-        raise Refused(404, f"The resource 'projects/{call.project}/zones/{zone}' was not found")
+        raise missing(f"projects/{call.project}/zones/{zone}")
 
 
 def check_region(call: Call, region: str) -> None:
@@ -64,7 +64,7 @@ def check_region(call: Call, region: str) -> None:
         Refused: There is no such region.
     """
     if region not in places.regions():
-        raise Refused(404, f"The resource 'projects/{call.project}/regions/{region}' was not found")
+        raise missing(f"projects/{call.project}/regions/{region}")
 
 
 def project(call: Call) -> Any:
@@ -105,7 +105,7 @@ def get_machine_type(call: Call) -> Any:
     zone, name = call.word("zones"), links.last(call.owner)
     found = next((item for item in _machine_types(call, zone) if item["name"] == name), None)
     if found is None:
-        raise Refused(404, f"The resource '{call.owner}' was not found")
+        raise missing(call.owner)
     return found
 
 
@@ -117,7 +117,7 @@ def list_machine_types(call: Call) -> Any:
 
 def get_disk_type(call: Call) -> Any:
     if links.last(call.owner) not in DISK_TYPES:
-        raise Refused(404, f"The resource '{call.owner}' was not found")
+        raise missing(call.owner)
     return _disk_type(call, links.last(call.owner))
 
 

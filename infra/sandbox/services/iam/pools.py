@@ -9,7 +9,7 @@ from typing import Any
 
 from infra.sandbox import lists, operations, verbs
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, no_entity, same_entity
 from infra.sandbox.service import Body, Call, Kind
 
 KEPT_FOR = 30 * 86400
@@ -75,7 +75,7 @@ def _fill(call: Call, body: Body) -> None:
 def _check_provider(call: Call, body: Body, before: Body | None) -> None:
     parent = call.target.rpartition("/providers/")[0]
     if before is None and (call.cloud.store.get(call.service.host, parent) or {"state": "DELETED"})["state"] == "DELETED":
-        raise Refused(404, "Requested entity was not found.")
+        raise no_entity()
     if len([issuer for issuer in ISSUERS if issuer in body]) != 1:
         raise invalid("Exactly one of aws, oidc, saml and x509 must be set.", "workload_identity_pool_provider")
     if "oidc" in body and not str(body["oidc"].get("issuerUri", "")).startswith("https://"):
@@ -84,16 +84,7 @@ def _check_provider(call: Call, body: Body, before: Body | None) -> None:
 
 def _shown(call: Call, body: Body) -> Body:
     """Names have the project's number. Source: IAM's page of principal identifiers."""
-    words = body["name"].split("/")
-    return body | {"name": "/".join(["projects", call.cloud.projects.number(words[1]), *words[2:]])}
-
-
-def _not_found(_: Call) -> Refused:
-    return Refused(404, "Requested entity was not found.")
-
-
-def _exists(_: Call) -> Refused:
-    return Refused(409, "Requested entity already exists")
+    return body | {"name": call.cloud.projects.by_number(body["name"])}
 
 
 POOL = Kind(
@@ -103,8 +94,8 @@ POOL = Kind(
     ready={"state": "ACTIVE"},
     fill=_fill,
     show=_shown,
-    not_found=_not_found,
-    exists=_exists,
+    not_found=no_entity,
+    exists=same_entity,
 )
 PROVIDER = Kind(
     "projects.locations.workloadIdentityPools.providers",
@@ -113,8 +104,8 @@ PROVIDER = Kind(
     fill=_fill,
     check=_check_provider,
     show=_shown,
-    not_found=_not_found,
-    exists=_exists,
+    not_found=no_entity,
+    exists=same_entity,
 )
 
 _VERBS: dict[str, Callable[[Call], Any]] = {"create": create, "patch": patch, "delete": delete, "undelete": undelete, "list": list_}

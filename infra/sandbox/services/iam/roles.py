@@ -121,7 +121,6 @@ def _keep(call: Call, body: Body) -> Body:
 
 def _changed(call: Call, body: Body, before: Body) -> None:
     body["etag"] = etags.new(call.cloud)
-    body["name"] = before["name"]
 
 
 def _gone_for(call: Call, body: Body) -> float:

@@ -47,7 +47,6 @@ SERVICE = Service(
     usual=Kind("", id_from="server:number", show=lambda call, body: dict(without_empty(body))),
     keeps_empty=True,
     handlers=alerting.HANDLERS
-    | checks.HANDLERS
     | objectives.HANDLERS
     | dashboards.HANDLERS
     | series.HANDLERS
@@ -57,6 +56,7 @@ SERVICE = Service(
         for verb in ("get", "list")
     }
     | {"uptimeCheckIps.list": _not_yet, "projects.groups.members.list": _not_yet},
+    verbs={"patch": shared.patch},
     listed=shared.listed,
     finds_parts=True,
     prepare=series.named,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from infra.sandbox import operations, verbs
-from infra.sandbox.refused import Refused
+from infra.sandbox.refused import Refused, no_entity
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.monitoring import shared
@@ -35,7 +35,6 @@ def _check_channel(call: Call, body: Body, before: Body | None) -> None:
 def _changed_channel(call: Call, body: Body, before: Body) -> None:
     body.setdefault("enabled", True)
     body["creationRecord"] = before["creationRecord"]
-    body["name"] = before["name"]
     body["mutationRecords"] = [shared.record(call)]  # the last one alone. Source: recorded, 2026-08
 
 
@@ -48,7 +47,7 @@ def _release_channel(call: Call, _: Body) -> None:
         said = f'Could not delete "{call.target}" because it is still being referenced by: {names}'
         raise Refused(400, said, status="FAILED_PRECONDITION")
     for name, policy in using:
-        kept = [channel for channel in policy["notificationChannels"] if _by_id(call, channel) != call.target]
+        kept = [channel for channel in policy["notificationChannels"] if call.cloud.projects.by_id(channel) != call.target]
         call.cloud.store.put(HOST, name, policy | {"notificationChannels": kept})
 
 
@@ -57,12 +56,7 @@ def _policies(call: Call) -> list[tuple[str, Body]]:
 
 
 def _channels(call: Call, policy: Body) -> list[str]:
-    return [_by_id(call, channel) for channel in policy.get("notificationChannels", [])]
-
-
-def _by_id(call: Call, name: str) -> str:
-    words = name.split("/")
-    return "/".join([words[0], call.cloud.projects.id(words[1]), *words[2:]]) if len(words) > 1 else name
+    return [call.cloud.projects.by_id(channel) for channel in policy.get("notificationChannels", [])]
 
 
 def _fill_policy(call: Call, body: Body) -> None:
@@ -92,7 +86,7 @@ def _check_policy(call: Call, body: Body, before: Body | None) -> None:
 
 
 def _changed_policy(call: Call, body: Body, before: Body) -> None:
-    body |= {"name": before["name"], "creationRecord": before["creationRecord"], "mutationRecord": shared.record(call, who=True)}
+    body |= {"creationRecord": before["creationRecord"], "mutationRecord": shared.record(call, who=True)}
 
 
 def verify(call: Call) -> Any:
@@ -116,7 +110,7 @@ CHANNEL = Kind(
     changed=_changed_channel,
     release=_release_channel,
     show=_shown,
-    not_found=shared.not_found,
+    not_found=no_entity,
 )
 POLICY = Kind(
     "projects.alertPolicies",
@@ -125,11 +119,9 @@ POLICY = Kind(
     check=_check_policy,
     changed=_changed_policy,
     show=_shown,
-    not_found=shared.not_found,
+    not_found=no_entity,
 )
 HANDLERS = {
-    "projects.notificationChannels.patch": shared.patch,
     "projects.notificationChannels.verify": verify,
     "projects.notificationChannels.sendVerificationCode": send_code,
-    "projects.alertPolicies.patch": shared.patch,
 }

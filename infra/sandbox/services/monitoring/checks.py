@@ -43,7 +43,6 @@ def _check_check(call: Call, body: Body, before: Body | None) -> None:
 
 
 def _changed_check(_: Call, body: Body, before: Body) -> None:
-    body["name"] = before["name"]
     _complete(body)
 
 
@@ -91,10 +90,6 @@ def _check_group(call: Call, body: Body, before: Body | None) -> None:
         raise shared.bad("group.parent_name", body["parentName"], "a group cannot be below itself")
 
 
-def _changed_group(_: Call, body: Body, before: Body) -> None:
-    body["name"] = before["name"]
-
-
 def _release_group(call: Call, _: Body) -> None:
     """Not while it has descendants, unless `recursive`. Source: its description."""
     below = _below(call, call.target.rpartition("/")[2])
@@ -135,9 +130,7 @@ GROUP = Kind(
     id_from="server:number",
     fill=_fill_group,
     check=_check_group,
-    changed=_changed_group,
     release=_release_group,
     show=lambda call, body: dict(without_empty(body)),
     not_found=_no_group,
 )
-HANDLERS = {"projects.uptimeCheckConfigs.patch": shared.patch}

@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.sandbox import etags, operations, verbs
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.refused import Refused
+from infra.sandbox.refused import Refused, no_entity, same_entity
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.monitoring import shared
@@ -58,7 +58,7 @@ def _check(call: Call, body: Body, before: Body | None) -> None:
 
 
 def _changed(call: Call, body: Body, before: Body) -> None:
-    body |= {"name": before["name"], "etag": etags.new(call.cloud)}
+    body["etag"] = etags.new(call.cloud)
     _complete(body)
 
 
@@ -77,7 +77,7 @@ def monitor(call: Call) -> Any:
     """POST of a monitored project; done in its answer. Source: recorded, 2026-08."""
     call.target = _member(call, f"{call.owner}/projects/{call.body.get('name', '').rpartition('/')[2]}")
     if call.cloud.store.get(HOST, call.target) is not None:
-        raise Refused(409, "Requested entity already exists")
+        raise same_entity()
     body = {"name": call.target, "createTime": rfc3339(call.now)}
     call.cloud.store.put(HOST, call.target, body)
     response = {"@type": "type.googleapis.com/google.monitoring.metricsscope.v1.MonitoredProject"} | body
@@ -111,7 +111,7 @@ DASHBOARD = Kind(
     check=_check,
     changed=_changed,
     show=lambda call, body: shared.by_number(call, dict(without_empty(body))),
-    not_found=shared.not_found,
+    not_found=no_entity,
 )
 HANDLERS = {
     "projects.dashboards.create": create,

@@ -29,10 +29,6 @@ def create(call: Call) -> Any:
     return verbs.create(call)
 
 
-def _changed(_: Call, body: Body, before: Body) -> None:
-    body["name"] = before["name"]
-
-
 def _check_objective(call: Call, body: Body, before: Body | None) -> None:
     service = call.target.rpartition("/serviceLevelObjectives/")[0]
     if call.cloud.store.get(HOST, service) is None:
@@ -65,19 +61,16 @@ def _no_objective(call: Call) -> Refused:
     return Refused(404, f'There is no slo with id "{words[5]}" under service "{words[3]}" in project "{call.number}"')
 
 
-SERVICE = Kind("services", id_from="query:serviceId", fill=_fill, changed=_changed, show=_shown, not_found=_no_service)
+SERVICE = Kind("services", id_from="query:serviceId", fill=_fill, show=_shown, not_found=_no_service)
 OBJECTIVE = Kind(
     "services.serviceLevelObjectives",
     id_from="query:serviceLevelObjectiveId",
     fill=_fill,
     check=_check_objective,
-    changed=_changed,
     show=_shown,
     not_found=_no_objective,
 )
 HANDLERS = {
     "services.create": create,
-    "services.patch": shared.patch,
     "services.serviceLevelObjectives.create": create,
-    "services.serviceLevelObjectives.patch": shared.patch,
 }

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from infra.sandbox import filters, lists, verbs
-from infra.sandbox.refused import Refused
+from infra.sandbox.refused import Refused, no_entity
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.monitoring import shared
@@ -183,7 +183,7 @@ def _not_yet(what: str) -> Refused:
     return Refused(501, f"The sandbox does not have {what} of time series yet.", status="UNIMPLEMENTED")
 
 
-DESCRIPTOR = Kind("projects.metricDescriptors", show=lambda call, body: dict(without_empty(body)), not_found=shared.not_found)
+DESCRIPTOR = Kind("projects.metricDescriptors", show=lambda call, body: dict(without_empty(body)), not_found=no_entity)
 HANDLERS = {
     "projects.metricDescriptors.create": create_descriptor,
     "projects.metricDescriptors.list": list_descriptors,

@@ -46,14 +46,9 @@ def listed(call: Call, bodies: list[Body], count: int) -> Body:
 
 def by_number(call: Call, body: Body) -> Body:
     """With the project's number in its name. Source: recorded, 2026-08."""
-    words = body["name"].split("/")
-    return body | {"name": "/".join(["projects", call.cloud.projects.number(words[1]), *words[2:]])}
+    return body | {"name": call.cloud.projects.by_number(body["name"])}
 
 
 def record(call: Call, *, who: bool = False) -> Body:
     """A change, as channels and policies remember it."""
     return {"mutateTime": rfc3339(call.now)} | ({"mutatedBy": WHO} if who else {})
-
-
-def not_found(_: Call) -> Refused:
-    return Refused(404, "Requested entity was not found.")

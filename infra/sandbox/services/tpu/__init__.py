@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from infra.sandbox.operations import LongRunning, tpu_metadata
-from infra.sandbox.refused import Refused
-from infra.sandbox.service import Body, Call, Service
+from infra.sandbox.service import Body, Service
 from infra.sandbox.services.tpu import nodes, offers, queued
 
 if TYPE_CHECKING:
@@ -21,16 +20,11 @@ class TpuOperations(LongRunning):
         return super().shown(cloud, service, operation | {"response_type": f"google.cloud.tpu.v2.{word}"})
 
 
-def _not_found(call: Call) -> Refused:
-    return Refused(404, f"Resource '{call.target}' was not found")
-
-
 SERVICE = Service(
     host=nodes.HOST,
     apis=("tpu.v2",),
     operations=TpuOperations(metadata=tpu_metadata(lambda verb: {"patch": "update"}.get(verb, verb), "v2")),
     kinds=(nodes.NODE, queued.QUEUED),
     handlers={**nodes.HANDLERS, **queued.HANDLERS, **offers.HANDLERS},
-    not_found=_not_found,
     prepare=queued.settle,
 )

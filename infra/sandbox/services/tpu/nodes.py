@@ -128,21 +128,14 @@ def _check(call: Call, body: Body, before: Body | None) -> None:
 
 def stop(call: Call) -> Any:
     """`:stop`: of one machine only. Source: the method in the discovery document."""
-    node = _quiet(call)
+    node = verbs.opened(call)
     if len(node["networkEndpoints"]) > 1:
         raise invalid("Stop is only available with single TPU nodes.")
     return _move(call, node, "stop", "READY", "STOPPING", "STOPPED")
 
 
 def start(call: Call) -> Any:
-    return _move(call, _quiet(call), "start", "STOPPED", "STARTING", "READY")
-
-
-def _quiet(call: Call) -> Body:
-    call.target = call.owner
-    verbs.stored(call)
-    verbs.quiet(call)
-    return verbs.stored(call)
+    return _move(call, verbs.opened(call), "start", "STOPPED", "STARTING", "READY")
 
 
 def _move(call: Call, node: Body, verb: str, needs: str, during: str, after: str) -> Body:

@@ -146,9 +146,7 @@ def get(call: Call) -> Any:
 
 def delete(call: Call) -> Any:
     """With `force`, its nodes go first."""
-    call.target = call.owner
-    body = verbs.stored(call)
-    verbs.quiet(call)
+    body = verbs.opened(call)
     alive = [name for name, _ in _wanted(body) if (call.cloud.store.get(HOST, name) or {}).get("queuedResource") == call.target]
     if alive and body["state"]["state"] not in DELETABLE and call.query.get("force") != "true":
         state = body["state"]["state"]
@@ -163,9 +161,7 @@ def delete(call: Call) -> Any:
 
 def reset(call: Call) -> Any:
     """`:reset`: one that is suspended or has failed waits anew."""
-    call.target = call.owner
-    body = verbs.stored(call)
-    verbs.quiet(call)
+    body = verbs.opened(call)
     state = body["state"]["state"]
     if state not in ("SUSPENDED", "FAILED"):
         raise Refused(

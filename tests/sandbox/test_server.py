@@ -1,0 +1,74 @@
+"""The server without a socket: what the sandbox says about itself, and how it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from infra.sandbox.cloud import Cloud
+from infra.sandbox.server import Server
+
+Ask = Callable[..., httpx.Response]
+
+
+@pytest.fixture
+def http(cloud: Cloud) -> Ask:
+    def http(method: str, path: str, **more: Any) -> httpx.Response:
+        async def ask() -> httpx.Response:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app=Server(cloud)), base_url="http://sandbox") as client:
+                return await client.request(method, path, **more)
+
+        return asyncio.run(ask())
+
+    return http
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "named"),
+    [
+        ("GET", "nothing", None, 404, "GET POST DELETE faults"),
+        ("DELETE", "clock", None, 404, "POST clock"),
+        ("POST", "clock", b"{", 400, "POST clock"),
+        ("POST", "clock", b"{}", 400, "seconds"),
+        ("POST", "clock", b'{"seconds": -1}', 400, "-1"),
+        ("POST", "clock", b'{"seconds": 1e300}', 400, "1e+300"),
+        ("POST", "clock", b'{"seconds": NaN}', 400, "nan"),
+        ("POST", "projects", b'{"project": 5}', 400, "projects"),
+        ("POST", "projects", b'{"project": "a/b"}', 400, "a/b"),
+        ("POST", "faults", b'{"do": "nothing"}', 400, "kill-after"),
+    ],
+)
+def test_what_it_cannot_do_it_says(http: Ask, method: str, path: str, body: bytes | None, status: int, named: str) -> None:
+    answer = http(method, f"/sandbox/{path}", content=body)
+    assert answer.status_code == status
+    assert named in answer.json()["error"]
+
+
+def test_answers_have_the_headers_of_googles(http: Ask) -> None:
+    answer = http("GET", "/pubsub.googleapis.com/v1/projects/shop-prod/topics?alt=json&prettyPrint=false")
+    assert (answer.status_code, answer.json()) == (200, {})
+    assert answer.headers["content-type"] == "application/json; charset=UTF-8"
+    assert (answer.headers["server"], answer.headers["content-length"]) == ("ESF", "2")
+
+
+def test_enums_are_numbers_both_ways_where_that_is_asked(http: Ask) -> None:
+    where = "/artifactregistry.googleapis.com/v1/projects/shop-prod/locations/asia-east1/repositories"
+    numbers = {"$alt": "json;enum-encoding=int"}
+    made = http("POST", where, params={"repositoryId": "images", **numbers}, json={"format": 1})
+    assert made.status_code == 200, made.text
+    http("GET", f"/artifactregistry.googleapis.com/v1/{made.json()['name']}")
+    assert http("GET", f"{where}/images", params=numbers).json()["format"] == 1
+    assert http("GET", f"{where}/images").json()["format"] == "DOCKER"
+    assert http("POST", where, params={"repositoryId": "others"}, json={"format": 99}).status_code == 400
+
+
+@pytest.mark.parametrize("metadata", ["NaN", "1e999", '"\\ud800"', '{"a":' * 900 + "1" + "}" * 900, "[" * 5000])
+def test_what_no_client_could_read_again_is_not_kept(http: Ask, metadata: str) -> None:
+    body = f'{{"displayName": "x", "metadataSchemaUri": "gs://x", "metadata": {{"a": {metadata}}}}}'
+    where = "/aiplatform.googleapis.com/v1/projects/shop-prod/locations/asia-east1/datasets"
+    assert http("POST", where, content=body, headers={"content-type": "application/json"}).status_code == 400
+    assert http("GET", where).json() == {}
