@@ -135,8 +135,9 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
         return
     if begun := event.get("resourcePreEvent"):
         one = _step(begun["metadata"], done=False)
-        if one.op.startswith("create") and begun["metadata"]["new"]["custom"]:
-            outcome.unsure[begun["metadata"]["urn"]] = begun["metadata"]["new"]
+        resource = begun["metadata"].get("new") or {}
+        if one.op.startswith("create") and resource.get("custom"):
+            outcome.unsure[begun["metadata"]["urn"]] = resource
         yield one
     elif ended := event.get("resOutputsEvent"):
         outcome.unsure.pop(ended["metadata"]["urn"], None)

@@ -72,3 +72,33 @@ def test_mandatory_policies_are_violations_and_advice_is_not(tmp_path: Path) -> 
 def test_what_is_no_event_is_kept_for_when_all_else_is_silent(tmp_path: Path) -> None:
     outcome, _ = run(tmp_path, ["error: the stack is currently locked", "[1, 2]"], 255)
     assert outcome.text() == "error: the stack is currently locked"
+
+
+def test_a_create_of_which_nobody_says_how_it_ended_is_unsure(tmp_path: Path) -> None:
+    """Google's refusal is an end; a provider that went away is none. Components and what is not created are no matter."""
+    urns = [URN + str(number) for number in range(5)]
+
+    def begun(number: int, op: str = "create", custom: bool = True) -> dict[str, Any]:
+        new = {"urn": urns[number], "inputs": {"name": "x"}} | ({"custom": True} if custom else {})
+        return {"resourcePreEvent": {"metadata": {"op": op, "urn": urns[number], "type": "gcp:storage/bucket:Bucket", "new": new}}}
+
+    def said(number: int, message: str) -> dict[str, Any]:
+        return {"diagnosticEvent": {"urn": urns[number], "severity": "error", "message": message}}
+
+    outcome, _ = run(
+        tmp_path,
+        [
+            *(begun(0), begun(1), begun(2), begun(3, custom=False), begun(4, op="update")),
+            {"resOutputsEvent": {"metadata": {"op": "create", "urn": urns[0], "type": "gcp:storage/bucket:Bucket"}}},
+            said(1, "Error creating Bucket: googleapi: Error 409: exists"),
+            said(2, "transport is closing"),
+        ],
+        255,
+    )
+    assert set(outcome.unsure) == {urns[2]}
+
+
+def test_what_the_program_says_as_it_fails_is_told(tmp_path: Path) -> None:
+    """The engine calls it information."""
+    event = {"diagnosticEvent": {"severity": "info#err", "message": "stack a: a killed run was making 1 resource"}}
+    assert run(tmp_path, [event], 255)[0].text() == "stack a: a killed run was making 1 resource"
