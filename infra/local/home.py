@@ -14,8 +14,10 @@ from pathlib import Path
 from infra.errors import MachineError
 from infra.local.engine import find
 
-FOREIGN = ("PULUMI", "GOOGLE", "CLOUDSDK")
+FOREIGN = ("PULUMI", "GOOGLE", "CLOUDSDK", "grpc_proxy")
 """Beginnings of environment variables that a run on this machine must not inherit: another backend, credentials of a real project."""
+HERE = "127.0.0.1,localhost"
+"""Never by a proxy: the engine and its plugins speak gRPC to each other, which would take one even for this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class Home:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "ACCELFORM_PYTHON": sys.executable,
+            **{name: ",".join(filter(None, (os.environ.get(name), HERE))) for name in ("no_proxy", "NO_PROXY")},
         }
 
     def env(self, engine: find.Engine | None = None) -> dict[str, str]:

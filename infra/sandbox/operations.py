@@ -101,13 +101,8 @@ class LongRunning(Operations):
         self._says_undone = says_undone
 
     def name(self, call: Call, verb: str) -> str:
-        count = call.cloud.store.next("operations")
         where = self._under(call, verb) if self._under else _location(call)
-        return f"{where}/operations/{self.id(call, count)}".lstrip("/")
-
-    def id(self, call: Call, count: int) -> str:
-        tail = hashlib.sha256(f"{call.target}{count}".encode()).hexdigest()
-        return f"operation-{int(call.now * 1000)}-{tail[:13]}-{tail[13:21]}-{tail[21:29]}"
+        return f"{where}/operations/{_new_id(call)}".lstrip("/")
 
     def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
         answer: Body = {"name": cloud.answered_name(service, operation["name"])}
@@ -125,6 +120,11 @@ class LongRunning(Operations):
         return answer | {"response": ({"@type": f"type.googleapis.com/{kind}"} if kind else {}) | response}
 
 
+def _new_id(call: Call) -> str:
+    tail = hashlib.sha256(f"{call.target}{call.cloud.store.next('operations')}".encode()).hexdigest()
+    return f"operation-{int(call.now * 1000)}-{tail[:13]}-{tail[13:21]}-{tail[21:29]}"
+
+
 def _location(call: Call) -> str:
     words = call.owner.split("/")
     return "/".join(words[:4]) if len(words) > 3 else "/".join(words[:2])
@@ -140,9 +140,7 @@ class ComputeOperations(Operations):
         self._names = names
 
     def name(self, call: Call, verb: str) -> str:
-        count = call.cloud.store.next("operations")
-        tail = hashlib.sha256(f"{call.target}{count}".encode()).hexdigest()
-        return f"{scope(call.target)}/operations/operation-{int(call.now * 1000)}-{tail[:13]}-{tail[13:21]}-{tail[21:29]}"
+        return f"{scope(call.target)}/operations/{_new_id(call)}"
 
     def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
         where = f"{self.LINK}/{operation['version']}/"

@@ -39,22 +39,36 @@ class Running:
         return f"http://127.0.0.1:{self.port}"
 
 
-def running(folder: Path) -> Running | None:
-    """The sandbox of a folder: its server holds a lock for as long as it lives, however it ends."""
-    if not (folder / "lock").exists():
+def holder(folder: Path) -> int | None:
+    """The process that holds a folder's lock: its server does for as long as it lives, however it ends. 0: it does not say which it is."""
+    path = folder / "lock"
+    if not path.exists():
         return None
-    with (folder / "lock").open("rb") as lock:
+    with path.open("rb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pass
-        else:
-            return None
+            said = lock.read(20)
+            return int(said) if said.isdigit() else 0
+    return None
+
+
+def running(folder: Path) -> Running | None:
+    """The sandbox of a folder; None where none runs, or one that has only just begun."""
+    pid = holder(folder)
+    said = _said(folder)
+    if pid is None or said.get("pid") != pid or not isinstance(said.get("port"), int):
+        return None
+    return Running(pid, said["port"], folder, said.get("code", ""), said.get("manual_clock", False))
+
+
+def _said(folder: Path) -> dict[str, Any]:
+    """What the last server of a folder wrote about itself."""
     try:
         said = json.loads((folder / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None  # it has only just begun
-    return Running(said["pid"], said["port"], folder, said.get("code", ""), said.get("manual_clock", False))
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None, manual_clock: bool = False) -> Running:
@@ -69,8 +83,8 @@ def start(folder: Path, projects: Sequence[str] = (), *, port: int | None = None
     folder.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(folder):
         found = running(folder)
-        if found is not None and found.code != code():
-            stop(folder)  # another version of this project started it
+        if holder(folder) is not None and (found is None or found.code != code()):
+            stop(folder)  # another version of this project started it, or it does not say where it is
             found = None
         if found is None:
             found = _spawn(folder, port if port is not None else _last_port(folder), manual_clock)
@@ -94,19 +108,28 @@ def code() -> str:
 
 
 def stop(folder: Path) -> bool:
-    """Ends the sandbox of a folder; what stands in it stays. False where none runs."""
-    found = running(folder)
-    if found is None:
+    """
+    Ends the sandbox of a folder; what stands in it stays. False where none runs.
+
+    Raises:
+        MachineError: It does not say which process it is, or does not end.
+    """
+    pid = holder(folder)
+    if pid is None:
         return False
-    with suppress(ProcessLookupError):
-        os.kill(found.pid, signal.SIGTERM)
-    until = time.monotonic() + STOP_SECONDS
-    while running(folder) is not None:
-        if time.monotonic() > until:
-            with suppress(ProcessLookupError):
-                os.kill(found.pid, signal.SIGKILL)
-        time.sleep(LOOKS_SECONDS)
-    return True
+    if pid <= 1:
+        raise MachineError(
+            f"a sandbox runs on {folder}, and does not say which process it is\n  fix: end it by hand: fuser -k {folder}/lock"
+        )
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+        until = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < until:
+            if holder(folder) is None:
+                return True
+            time.sleep(LOOKS_SECONDS)
+    raise MachineError(f"the sandbox of {folder}, process {pid}, does not end\n  fix: end it by hand")
 
 
 def ask(sandbox: Running, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -135,10 +158,8 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _last_port(folder: Path) -> int:
-    try:
-        return int(json.loads((folder / "server.json").read_text(encoding="utf-8"))["port"])
-    except (OSError, ValueError, KeyError):
-        return 0
+    port = _said(folder).get("port")
+    return port if isinstance(port, int) and 0 < port < 65536 else 0
 
 
 def _spawn(folder: Path, port: int, manual_clock: bool) -> Running:

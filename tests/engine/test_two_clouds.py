@@ -12,7 +12,7 @@ Make = Callable[[dict[str, Any]], Region]
 
 
 def test_a_run_here_never_uses_what_leads_elsewhere(base: dict[str, Any], region: Make) -> None:
-    """Another backend, credentials, endpoints and a token in the environment are left alone."""
+    """Another backend, credentials, endpoints, a token and proxies in the environment are left alone; nor does it need a UTF-8 locale."""
     here = region(base)
     ran = here.accelform(
         "up",
@@ -23,6 +23,12 @@ def test_a_run_here_never_uses_what_leads_elsewhere(base: dict[str, Any], region
         GOOGLE_APPLICATION_CREDENTIALS="/nowhere/key.json",
         GOOGLE_COMPUTE_CUSTOM_ENDPOINT="https://compute.googleapis.com/compute/v1/",
         GOOGLE_CREDENTIALS="{}",
+        http_proxy="http://127.0.0.1:9",
+        HTTPS_PROXY="http://127.0.0.1:9",
+        ALL_PROXY="http://127.0.0.1:9",
+        no_proxy="example.com",
+        LC_ALL="C",
+        PYTHONUTF8="0",
     )
     assert ran.code == 0, ran.out + ran.err
     assert here.accelform("down", "--json").code == 0

@@ -36,8 +36,6 @@ TEXTS = (
     "allUsers",
     "5",
     "=",
-    "\ud800",
-    "\0",
 )
 ODD = ("\ud800", "\0")
 """What only a body can have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 from collections.abc import Iterator
@@ -63,6 +64,27 @@ def test_another_port_than_it_has_is_refused(folder: Path) -> None:
     found = process.start(folder)
     with pytest.raises(MachineError, match=f"on port {found.port}"):
         process.start(folder, port=found.port + 1)
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "{}", '{"pid": 1, "port": 1}'])
+def test_a_sandbox_whose_file_is_damaged_is_started_anew(damage: str, folder: Path) -> None:
+    """Its lock says which process it is, and no other is ever ended."""
+    first = process.start(folder, ["shop-prod"])
+    (folder / "server.json").write_text(damage, encoding="utf-8")
+    assert process.running(folder) is None
+    second = process.start(folder)
+    assert second.pid != first.pid
+    assert process.ask(second, "GET", "status")["projects"] == ["shop-prod"]
+
+
+def test_a_sandbox_that_does_not_say_which_process_it_is_is_left_alone(folder: Path) -> None:
+    folder.mkdir()
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for said in ("", "1", "nonsense"):
+            (folder / "lock").write_text(said, encoding="utf-8")
+            with pytest.raises(MachineError, match="fuser"):
+                process.stop(folder)
 
 
 def test_another_clock_than_it_has_is_refused(folder: Path) -> None:

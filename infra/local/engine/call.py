@@ -25,7 +25,8 @@ def call(
         env=dict(env),
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         timeout=seconds,
         check=False,
     )
@@ -50,4 +51,10 @@ def export(stack: str, *, engine: find.Engine, env: Mapping[str, str], folder: P
 def failed(what: str, done: subprocess.CompletedProcess[str]) -> MachineError:
     """An error with what the engine said last."""
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
-    return MachineError("\n  ".join([what, *said]))
+    fix = ["fix: accelform down --force drops the sandbox with all that stands in it"] if _damaged("\n".join(said)) else []
+    return MachineError("\n  ".join([what, *said, *fix]))
+
+
+def _damaged(said: str) -> bool:
+    """Whether the state of our own backend, or its passphrase, is not what it was."""
+    return "passphrase" in said or "failed to load checkpoint" in said

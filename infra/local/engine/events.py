@@ -86,7 +86,8 @@ def run(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             start_new_session=True,  # a terminal's ^C reaches this process alone, which hands it on
         ) as process,
         _handing_on(process) as signals,

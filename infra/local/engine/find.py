@@ -33,8 +33,10 @@ class Engine:
 
 def cache() -> Path:
     """Folder of what was built: one for all checkouts of a user, by version."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "accelform" / f"pulumi-v{VERSION}"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # so the specification of these variables has it
+        base = Path.home() / ".cache"
+    return base / "accelform" / f"pulumi-v{VERSION}"
 
 
 def fetched_folder() -> Path:

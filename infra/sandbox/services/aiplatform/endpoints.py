@@ -209,10 +209,7 @@ def _of_pool(call: Call) -> Any:
     found = list(_on_pool(call, call.owner))
     if not found:
         return {}
-    refs = [
-        {"endpoint": call.cloud.projects.by_number(endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found
-    ]
-    return {"deployedModels": [deployed for _, deployed in found], "deployedModelRefs": refs}
+    return {"deployedModels": [deployed for _, deployed in found], "deployedModelRefs": models.references(call, found)}
 
 
 ENDPOINT = Kind(

@@ -49,9 +49,8 @@ def upload(call: Call) -> Any:
     _set_aliases(call, name, version, body, asked.get("versionAliases", []) + ([] if parent else [DEFAULT]), [])
     call.target = f"{name}/@{version}" if parent else name
     kept = call.cloud.store.get(HOST, call.target) or {}
-    return operations.start(
-        call, "create", kept, UPLOAD, response={"model": call.cloud.projects.by_number(name), "modelVersionId": version}
-    )
+    response = {"model": call.cloud.projects.by_number(name), "modelVersionId": version}
+    return operations.start(call, "create", kept, UPLOAD, response=response)
 
 
 def _version(call: Call, asked: Body, name: str, version: str, index: Body) -> Body:
@@ -112,11 +111,14 @@ def deployments(call: Call) -> Iterator[tuple[Body, Body]]:
 
 
 def _shown(call: Call, name: str, body: Body) -> Body:
-    found = _deployed(call, name, body)
-    refs = [
-        {"endpoint": call.cloud.projects.by_number(endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found
-    ]
+    refs = references(call, _deployed(call, name, body))
     return verbs.answered(call, body | ({"deployedModels": refs} if refs else {}))
+
+
+def references(call: Call, found: list[tuple[Body, Body]]) -> list[Body]:
+    """Endpoints, and what each has deployed, as a model and a pool name them."""
+    by_number = call.cloud.projects.by_number
+    return [{"endpoint": by_number(endpoint["name"]), "deployedModelId": deployed["id"]} for endpoint, deployed in found]
 
 
 def _deployed(call: Call, name: str, body: Body | None = None) -> list[tuple[Body, Body]]:

@@ -7,12 +7,15 @@ from infra.sandbox.service import Call, Service
 from infra.sandbox.services.compute import (
     actions,
     automatic,
+    certificates,
     disks,
+    endpoint_groups,
     groups,
     instances,
     links,
     load_balancing,
     machine_verbs,
+    managers,
     networks,
     policies,
     reservations,
@@ -24,7 +27,7 @@ OF_A_PLACE = frozenset({"zones", "regions"})
 PLACES = OF_A_PLACE | {"global", "aggregated"}
 OF_MACHINES = frozenset({"instances", "disks", "instanceGroups", "instanceGroupManagers", "instanceGroupManagerResizeRequests"})
 """Resources that time changes by itself."""
-GROUPS = (networks, disks, groups, load_balancing, policies, reservations)
+GROUPS = (networks, disks, groups, managers, load_balancing, endpoint_groups, policies, reservations)
 
 
 def _prepare(call: Call) -> None:
@@ -37,7 +40,7 @@ def _prepare(call: Call) -> None:
         check_name(call)
     if call.project and call.method.resource in OF_MACHINES:
         instances.end_what_is_over(call)
-        groups.grant_requests(call)
+        managers.grant_requests(call)
     _global(call)
     words = [*call.owner.split("/"), *call.collection.split("/")]
     if len(words) < 4 or words[2] not in OF_A_PLACE or call.method.resource in OF_A_PLACE:
@@ -65,7 +68,7 @@ SERVICE = Service(
     keeps_empty=True,
     listed=actions.listed,
     finds_parts=True,
-    kinds=(*instances.KINDS, *(item for group in GROUPS for item in group.KINDS)),
+    kinds=(*instances.KINDS, *(item for group in (*GROUPS, certificates) for item in group.KINDS)),
     usual=kind(""),
     prepare=_prepare,
     handlers={

@@ -1,32 +1,16 @@
-"""Instance templates, groups of machines, managers that keep a group at its size, and requests to resize one."""
+"""Instance templates, and groups of machines."""
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import hashlib
 from typing import Any
 
-from infra.catalog.places import region_of
-from infra.sandbox import operations, verbs
-from infra.sandbox.clock import pacific
-from infra.sandbox.discovery import document
+from infra.sandbox import verbs
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import fingerprints, instances, links, zones
+from infra.sandbox.services.compute import fingerprints, instances, links
 from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
 from infra.sandbox.verbs import opened
-
-ACTIONS = (
-    "abandoning", "creating", "creatingWithoutRetries", "deleting", "none", "recreating", "refreshing",
-    "restarting", "resuming", "starting", "stopping", "suspending", "verifying",
-)  # fmt: skip
-"""Counters of a manager. Source: recorded traffic of Google."""
-MOST = 2000
-"""Machines of a manager. Source: https://docs.cloud.google.com/compute/docs/instance-groups, limits of managed instance groups."""
-GRANTED_AFTER = 60
-"""Virtual seconds until a resize request gets its machines."""
 
 
 def _template_fill(call: Call, body: Body) -> None:
@@ -60,12 +44,12 @@ def _group_defaults(call: Call, body: Body) -> None:
         body["network"] = links.place(call, "global/networks", body["network"])
 
 
-def _members(call: Call, group: str) -> list[Body]:
+def members(call: Call, group: str) -> list[Body]:
     found: list[Body] = (call.cloud.store.get(links.HOST, f"{group}/members/all") or {}).get("items", [])
     return found
 
 
-def _keep_members(call: Call, group: str, items: list[Body]) -> None:
+def keep_members(call: Call, group: str, items: list[Body]) -> None:
     call.cloud.store.put(links.HOST, f"{group}/members/all", {"items": items})
     if (body := call.cloud.store.get(links.HOST, group)) is not None:
         call.cloud.store.put(links.HOST, group, {**body, "size": len(items)})
@@ -73,7 +57,7 @@ def _keep_members(call: Call, group: str, items: list[Body]) -> None:
 
 def add_instances(call: Call) -> Any:
     body = opened(call)
-    items = _members(call, call.target)
+    items = members(call, call.target)
     for item in call.body.get("instances", []):
         link = links.full(item.get("instance", ""), call.project)
         if links.stored(call, link) is None:
@@ -81,15 +65,15 @@ def add_instances(call: Call) -> Any:
         if any(member["instance"] == link for member in items):
             raise Refused(400, f"The instance '{link}' is already a member of '{call.target}'.", reason="memberAlreadyExists")
         items.append({"instance": link})
-    _keep_members(call, call.target, items)
+    keep_members(call, call.target, items)
     return act(call, {**body, "size": len(items)})
 
 
 def remove_instances(call: Call) -> Any:
     body = opened(call)
     gone = {links.full(item.get("instance", ""), call.project) for item in call.body.get("instances", [])}
-    items = [item for item in _members(call, call.target) if item["instance"] not in gone]
-    _keep_members(call, call.target, items)
+    items = [item for item in members(call, call.target) if item["instance"] not in gone]
+    keep_members(call, call.target, items)
     return act(call, {**body, "size": len(items)})
 
 
@@ -98,7 +82,7 @@ def list_instances(call: Call) -> Any:
     call.target = call.owner
     group = verbs.stored(call)
     items = []
-    for member in _members(call, call.owner):
+    for member in members(call, call.owner):
         machine = links.stored(call, member["instance"])
         if machine is not None:
             ports = {"namedPorts": group["namedPorts"]} if group.get("namedPorts") else {}
@@ -118,242 +102,14 @@ def set_named_ports(call: Call) -> Any:
     return act(call, body)
 
 
-def _manager_fill(call: Call, body: Body) -> None:
-    """A manager has a group of its own name, and makes its machines."""
-    if "instanceTemplate" not in body and body.get("versions"):
-        body["instanceTemplate"] = body["versions"][0].get("instanceTemplate", "")
-    if not body.get("instanceTemplate"):
-        raise wrong("instanceTemplate", "", "An instance template must be specified.")
-    body["instanceTemplate"] = links.place(call, "global/instanceTemplates", body["instanceTemplate"])
-    if links.stored(call, body["instanceTemplate"]) is None:
-        raise missing(links.name_of(body["instanceTemplate"]))
-    if "targetSize" not in body:
-        raise wrong("targetSize", "", "The target size must be specified.")
-    body.setdefault("versions", [{"instanceTemplate": body["instanceTemplate"], "targetSize": {"calculated": body["targetSize"]}}])
-    body.setdefault("baseInstanceName", body["name"])
-    where = call.target.replace("/instanceGroupManagers/", "/instanceGroups/")
-    body["instanceGroup"] = links.LINK + where
-    group = {
-        "kind": "compute#instanceGroup",
-        "id": operations.number(f"{where}{body['id']}"),
-        "creationTimestamp": pacific(call.now),
-        "name": body["name"],
-        "description": "This instance group is controlled by Instance Group Manager '" + body["name"] + "'.",
-        "selfLink": links.LINK + where,
-        "fingerprint": fingerprints.of([]),
-        "namedPorts": body.get("namedPorts", []),
-        "size": 0,
-    } | {place: body[place] for place in ("zone", "region") if place in body}
-    call.cloud.store.put(links.HOST, where, group)
-    _reach(call, body, body["targetSize"])
-
-
-def _manager_defaults(call: Call, body: Body) -> None:
-    body.setdefault("listManagedInstancesResults", "PAGELESS")  # the default: the document's description
-    body.setdefault("standbyPolicy", {}).setdefault("mode", "MANUAL")
-    body.setdefault("updatePolicy", {}).setdefault("type", "OPPORTUNISTIC")
-    body["updatePolicy"].setdefault("minimalAction", "REPLACE")
-
-
-def _show_manager(call: Call, body: Body) -> Body:
-    """Its counters and whether it is stable, as its machines are now."""
-    if "instanceGroup" not in body or "currentActions" in body:
-        return body
-    states = []
-    for member in _members(call, links.name_of(body["instanceGroup"])):
-        machine = links.stored(call, member["instance"])
-        states.append(machine["status"] if machine else "")
-    running = states.count("RUNNING")
-    actions = dict.fromkeys(ACTIONS, 0) | {"none": running, "creating": len(states) - running}
-    stable = running == body.get("targetSize", 0)
-    status = {
-        "isStable": stable,
-        "versionTarget": {"isReached": stable},
-        "stateful": {"hasStatefulConfig": False, "perInstanceConfigs": {"allEffective": True}},
-        "allInstancesConfig": {"effective": True},
-    }
-    return {**body, "currentActions": actions, "status": status}
-
-
-def _reach(call: Call, body: Body, size: int) -> None:
-    """Makes or deletes machines until there are *size*."""
-    if not 0 <= size <= MOST:
-        raise wrong("targetSize", size, f"Must be between 0 and {MOST}.")
-    group = links.name_of(body["instanceGroup"])
-    items = _members(call, group)
-    while len(items) > size:
-        _delete_member(call, items.pop())
-    while len(items) < size:
-        items.append({"instance": links.LINK + _new_member(call, body)})
-    _keep_members(call, group, items)
-
-
-def _new_member(call: Call, body: Body) -> str:
-    template = links.stored(call, body["instanceTemplate"]) or {}
-    words = call.target.split("/")
-    count = call.cloud.store.next("members")
-    region = words[2] == "regions"
-    zone = _zones_of(words[3])[count % len(_zones_of(words[3]))] if region else words[3]
-    tail = hashlib.sha256(f"{call.target}{count}".encode()).hexdigest()[:4]
-    name = f"projects/{call.project}/zones/{zone}/instances/{body['baseInstanceName']}-{tail}"
-    machine = copy.deepcopy(template.get("properties", {})) | {"name": links.last(name)}
-    for field in ("fingerprint", "kind"):
-        machine.get("metadata", {}).pop(field, None)
-    insert = document("compute.v1").method("compute.instances.insert")
-    assert insert is not None
-    inside = dataclasses.replace(
-        call, method=insert, owner=f"projects/{call.project}/zones/{zone}", collection="instances", body=machine, query={}, target=name
-    )
-    inside.kind.fill(inside, machine)
-    call.cloud.store.put(links.HOST, name, {**machine, "status": "PROVISIONING"})
-    operations.start(inside, "create", machine, instances.CREATE_SECONDS)
-    return name
-
-
-def _zones_of(region: str) -> list[str]:
-    return [zone for zone in zones.names() if region_of(zone) == region]
-
-
-def _delete_member(call: Call, member: Body) -> None:
-    name = links.name_of(member["instance"])
-    body = call.cloud.store.get(links.HOST, name)
-    if body is not None:
-        instances.end(call, name, {**body, "scheduling": {"instanceTerminationAction": "DELETE"}})
-
-
-def resize(call: Call) -> Any:
-    body = opened(call)
-    size = int(call.query.get("size", "0"))
-    _reach(call, body, size)
-    return act(call, {**body, "targetSize": size})
-
-
-def _manager_changed(call: Call, body: Body, before: Body) -> None:
-    if body.get("versions") and body["versions"] != before.get("versions"):
-        body["instanceTemplate"] = body["versions"][0].get("instanceTemplate", body["instanceTemplate"])
-    if body.get("targetSize") != before.get("targetSize"):
-        _reach(call, body, body["targetSize"])
-
-
-def delete_manager(call: Call) -> Any:
-    """The machines and the group go with their manager."""
-    body = opened(call)
-    unused("instance_group_manager")(call, body)
-    if "instanceGroup" in body:
-        _reach(call, body, 0)
-        call.cloud.remove(links.HOST, links.name_of(body["instanceGroup"]))
-    return operations.start(call, "delete", None, 30, empty=True)
-
-
-def list_managed(call: Call) -> Any:
-    call.target = call.owner
-    body = verbs.stored(call)
-    items = []
-    for member in _members(call, links.name_of(body["instanceGroup"])):
-        machine = links.stored(call, member["instance"])
-        if machine is None:
-            continue
-        running = machine["status"] == "RUNNING"
-        items.append(
-            {
-                "instance": member["instance"],
-                "id": machine["id"],
-                "name": machine["name"],
-                "instanceStatus": machine["status"],
-                "currentAction": "NONE" if running else "CREATING",
-                "version": {"instanceTemplate": body["instanceTemplate"]},
-            }
-        )
-    return {"managedInstances": items} if items else {}
-
-
-def delete_instances(call: Call) -> Any:
-    """Deletes members, and makes the group that much smaller."""
-    body = opened(call)
-    group = links.name_of(body["instanceGroup"])
-    gone = {links.full(link, call.project) for link in call.body.get("instances", [])}
-    items = _members(call, group)
-    for member in items:
-        if member["instance"] in gone:
-            _delete_member(call, member)
-    left = [item for item in items if item["instance"] not in gone]
-    _keep_members(call, group, left)
-    return act(call, {**body, "targetSize": len(left)})
-
-
-def recreate_instances(call: Call) -> Any:
-    body = opened(call)
-    group = links.name_of(body["instanceGroup"])
-    gone = {links.full(link, call.project) for link in call.body.get("instances", [])}
-    items = _members(call, group)
-    for member in items:
-        if member["instance"] in gone:
-            _delete_member(call, member)
-    _keep_members(call, group, [item for item in items if item["instance"] not in gone])
-    _reach(call, body, len(items))
-    return act(call, body)
-
-
-def _request_fill(call: Call, body: Body) -> None:
-    if not body.get("resizeBy") and not body.get("instances"):
-        raise wrong("resizeBy", body.get("resizeBy", 0), "Must be at least 1.")
-    if call.cloud.store.get(links.HOST, call.owner) is None:
-        raise missing(call.owner)
-    body["state"] = "ACCEPTED"
-    body["madeAt"] = call.now
-
-
-def _show_request(call: Call, body: Body) -> Body:
-    return {key: value for key, value in body.items() if key != "madeAt"}
-
-
-def grant_requests(call: Call) -> None:
-    """Gives resize requests their machines when their time has come."""
-    for _, name, body in call.cloud.store.every(links.HOST, f"projects/{call.project}/zones/"):
-        if "/resizeRequests/" not in name or body.get("state") != "ACCEPTED" or call.now < body["madeAt"] + GRANTED_AFTER:
-            continue
-        manager = name.rpartition("/resizeRequests/")[0]
-        owner = call.cloud.store.get(links.HOST, manager)
-        if owner is None:
-            continue
-        size = owner.get("targetSize", 0) + body.get("resizeBy", 0)
-        _reach(dataclasses.replace(call, target=manager), owner, size)
-        call.cloud.store.put(links.HOST, manager, {**owner, "targetSize": size})
-        call.cloud.store.put(links.HOST, name, {**body, "state": "SUCCEEDED"})
-
-
-def cancel_request(call: Call) -> Any:
-    """One that has its machines stays as it is."""
-    body = opened(call)
-    state = "CANCELLED" if body.get("state") == "ACCEPTED" else body.get("state", "")
-    return act(call, {**body, "state": state})
-
-
 KINDS = (
     kind("instanceTemplates", fill=_template_fill, release=unused("instance_template")),
     kind("regionInstanceTemplates", fill=_template_fill, release=unused("instance_template")),
     kind("instanceGroups", defaults=_group_defaults, release=unused("instance_group")),
-    *(
-        kind(resource, defaults=_manager_defaults, fill=_manager_fill, changed=_manager_changed, show=_show_manager, seconds={"create": 30})
-        for resource in ("instanceGroupManagers", "regionInstanceGroupManagers")
-    ),
-    kind("instanceGroupManagerResizeRequests", fill=_request_fill, show=_show_request),
 )
 HANDLERS = {
     "instanceGroups.addInstances": add_instances,
     "instanceGroups.removeInstances": remove_instances,
     "instanceGroups.listInstances": list_instances,
     "instanceGroups.setNamedPorts": set_named_ports,
-    "instanceGroupManagerResizeRequests.cancel": cancel_request,
-    **{
-        f"{resource}.{verb}": handler
-        for resource in ("instanceGroupManagers", "regionInstanceGroupManagers")
-        for verb, handler in {
-            "delete": delete_manager,
-            "resize": resize,
-            "listManagedInstances": list_managed,
-            "deleteInstances": delete_instances,
-            "recreateInstances": recreate_instances,
-        }.items()
-    },
 }

@@ -1,33 +1,23 @@
-"""Load balancing: health checks, backends, URL maps, proxies, forwarding rules, certificates."""
+"""Load balancing: health checks, backends, URL maps, proxies, forwarding rules."""
 
 from __future__ import annotations
 
-import base64
-import datetime as dt
 import hashlib
 import ipaddress
-import re
 from typing import Any
 
-from infra.sandbox.clock import pacific
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
 from infra.sandbox.services.compute.networks import free_address
-from infra.sandbox.services.compute.resources import kind, unused, wrong
+from infra.sandbox.services.compute.resources import both, kind, unused, wrong
 from infra.sandbox.verbs import opened
 
 NO_SECRET = hashlib.sha256(b"").hexdigest()
 FRONT = ipaddress.IPv4Address("34.120.0.2")
 """Addresses of forwarding rules that chose none count up from here."""
 CHECKS = ("httpHealthCheck", "httpsHealthCheck", "http2HealthCheck", "tcpHealthCheck", "sslHealthCheck")
-ACTIVE_AFTER = 1800
-"""Virtual seconds until a managed certificate is ACTIVE: Google says up to 60 minutes.
-Source: https://docs.cloud.google.com/load-balancing/docs/ssl-certificates/google-managed-certs."""
-LIFETIME = 90 * 86400
-"""Seconds that a managed certificate is valid. Source: the same page."""
-UTC_TIME = re.compile(rb"\x17\x0d(\d{12})Z")
 
 
 def _health_defaults(call: Call, body: Body) -> None:
@@ -174,109 +164,18 @@ def _fill_rule(call: Call, body: Body) -> None:
         raise wrong("target", "", "A forwarding rule needs a target or a backend service.")
 
 
-def _certificate_defaults(call: Call, body: Body) -> None:
-    body.pop("privateKey", None)
-    if "certificate" in body or "selfManaged" in body:
-        body.setdefault("type", "SELF_MANAGED")
-        own = body.setdefault("selfManaged", {"certificate": body.get("certificate", "")})
-        own.pop("privateKey", None)
-        body.setdefault("certificate", own.get("certificate", ""))
-        if ends := _valid_until(body["certificate"]):
-            body["expireTime"] = pacific(ends)
-
-
-def _fill_certificate(call: Call, body: Body) -> None:
-    if body.get("type") == "MANAGED":
-        if not body.get("managed", {}).get("domains"):
-            raise wrong("managed.domains", "", "At least one domain must be specified.")
-        body["expireTime"] = pacific(call.now + LIFETIME)
-        body["madeAt"] = call.now
-
-
-def _show_certificate(call: Call, body: Body) -> Body:
-    """A managed certificate is PROVISIONING until its domains were seen."""
-    shown = {key: value for key, value in body.items() if key != "madeAt"}
-    if "managed" in body and "madeAt" in body:
-        status = "ACTIVE" if call.now >= body["madeAt"] + ACTIVE_AFTER else "PROVISIONING"
-        domains = dict.fromkeys(body["managed"]["domains"], status)
-        shown["managed"] = {**body["managed"], "status": status, "domainStatus": domains}
-    return shown
-
-
-def _valid_until(certificate: str) -> float | None:
-    """The end of a certificate's validity, read from its encoding; None where it has none of this century."""
-    inner = "".join(line for line in certificate.splitlines() if "-" not in line)
-    try:
-        times = UTC_TIME.findall(base64.b64decode(inner))
-    except ValueError:
-        return None
-    if len(times) < 2:
-        return None
-    return dt.datetime.strptime(times[1].decode(), "%y%m%d%H%M%S").replace(tzinfo=dt.UTC).timestamp()
-
-
-def _group_defaults(call: Call, body: Body) -> None:
-    body.setdefault("size", 0)
-    body.setdefault("networkEndpointType", "GCE_VM_IP_PORT")
-    if body["networkEndpointType"] in ("GCE_VM_IP_PORT", "GCE_VM_IP"):
-        body["network"] = links.place(call, "global/networks", body.get("network") or "default")
-    if "subnetwork" in body:
-        body["subnetwork"] = links.place(call, f"regions/{call.word('zones').rpartition('-')[0]}/subnetworks", body["subnetwork"])
-
-
-def attach_endpoints(call: Call) -> Any:
-    return _endpoints(call, lambda now, sent: now + [item for item in sent if item not in now])
-
-
-def detach_endpoints(call: Call) -> Any:
-    return _endpoints(call, lambda now, sent: [item for item in now if not any(_same(item, other) for other in sent)])
-
-
-def _same(item: Body, other: Body) -> bool:
-    return all(item.get(field) == value for field, value in other.items())
-
-
-def _endpoints(call: Call, change: Any) -> Any:
-    body = opened(call)
-    name = f"{call.target}/endpoints/all"
-    items = (call.cloud.store.get(links.HOST, name) or {}).get("items", [])
-    items = change(items, call.body.get("networkEndpoints", []))
-    call.cloud.store.put(links.HOST, name, {"items": items})
-    return act(call, {**body, "size": len(items)})
-
-
-def list_endpoints(call: Call) -> Any:
-    items = (call.cloud.store.get(links.HOST, f"{call.owner}/endpoints/all") or {}).get("items", [])
-    shown = [{"networkEndpoint": item} for item in items]
-    return {"kind": "compute#networkEndpointGroupsListNetworkEndpoints", "id": call.owner} | ({"items": shown} if shown else {})
-
-
-def _both(resource: str, region: str, **more: Any) -> tuple[Any, Any]:
-    return kind(resource, **more), kind(region, **more)
-
-
 KINDS = (
-    *_both("healthChecks", "regionHealthChecks", defaults=_health_defaults, release=unused("health_check")),
+    *both("healthChecks", "regionHealthChecks", defaults=_health_defaults, release=unused("health_check")),
     kind("httpHealthChecks", defaults=_old_health_defaults, release=unused("http_health_check")),
     kind("httpsHealthChecks", defaults=_old_health_defaults, release=unused("https_health_check")),
-    *_both("backendServices", "regionBackendServices", defaults=_backend_defaults, release=unused("backend_service")),
+    *both("backendServices", "regionBackendServices", defaults=_backend_defaults, release=unused("backend_service")),
     kind("backendBuckets", defaults=_bucket_defaults, release=unused("backend_bucket")),
-    *_both("urlMaps", "regionUrlMaps", defaults=_map_defaults, release=unused("url_map")),
-    *_both("targetHttpProxies", "regionTargetHttpProxies", release=unused("target_http_proxy")),
-    *_both("targetHttpsProxies", "regionTargetHttpsProxies", defaults=_https_defaults, release=unused("target_https_proxy")),
-    *_both("targetTcpProxies", "regionTargetTcpProxies", defaults=_stream_defaults, release=unused("target_tcp_proxy")),
+    *both("urlMaps", "regionUrlMaps", defaults=_map_defaults, release=unused("url_map")),
+    *both("targetHttpProxies", "regionTargetHttpProxies", release=unused("target_http_proxy")),
+    *both("targetHttpsProxies", "regionTargetHttpsProxies", defaults=_https_defaults, release=unused("target_https_proxy")),
+    *both("targetTcpProxies", "regionTargetTcpProxies", defaults=_stream_defaults, release=unused("target_tcp_proxy")),
     kind("targetSslProxies", defaults=_stream_defaults, release=unused("target_ssl_proxy")),
-    *_both("forwardingRules", "globalForwardingRules", defaults=_rule_defaults, fill=_fill_rule),
-    *_both(
-        "sslCertificates",
-        "regionSslCertificates",
-        defaults=_certificate_defaults,
-        fill=_fill_certificate,
-        show=_show_certificate,
-        release=unused("ssl_certificate"),
-    ),
-    *_both("networkEndpointGroups", "regionNetworkEndpointGroups", defaults=_group_defaults, release=unused("network_endpoint_group")),
-    kind("globalNetworkEndpointGroups", defaults=_group_defaults, release=unused("network_endpoint_group")),
+    *both("forwardingRules", "globalForwardingRules", defaults=_rule_defaults, fill=_fill_rule),
 )
 HANDLERS = {
     **{
@@ -302,7 +201,4 @@ HANDLERS = {
     "backendServices.deleteSignedUrlKey": delete_signed_url_key,
     "backendServices.getHealth": get_health,
     "regionBackendServices.getHealth": get_health,
-    "networkEndpointGroups.attachNetworkEndpoints": attach_endpoints,
-    "networkEndpointGroups.detachNetworkEndpoints": detach_endpoints,
-    "networkEndpointGroups.listNetworkEndpoints": list_endpoints,
 }

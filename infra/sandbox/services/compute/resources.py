@@ -117,6 +117,11 @@ def kind(
     )
 
 
+def both(resource: str, region: str, **more: Any) -> tuple[Kind, Kind]:
+    """The same kind for the whole world and for a region."""
+    return kind(resource, **more), kind(region, **more)
+
+
 def check_name(call: Call) -> None:
     """
     Raises:

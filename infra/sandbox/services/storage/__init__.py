@@ -3,7 +3,7 @@
 from infra.sandbox.operations import LongRunning
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Call, Service
-from infra.sandbox.services.storage import buckets, folders, objects
+from infra.sandbox.services.storage import access, buckets, folders, objects, parts
 
 
 def _absent(call: Call) -> None:
@@ -12,7 +12,7 @@ def _absent(call: Call) -> None:
 
 
 SERVICE = Service(
-    host=buckets.HOST,
+    host=parts.HOST,
     apis=("storage.v1",),
     operations=LongRunning(),
     errors="errors",
@@ -25,11 +25,11 @@ SERVICE = Service(
         "buckets.patch": buckets.patch,
         "buckets.update": buckets.update,
         "buckets.delete": buckets.delete,
-        "buckets.getIamPolicy": buckets.get_policy,
-        "buckets.setIamPolicy": buckets.set_policy,
-        "buckets.testIamPermissions": buckets.permissions,
+        "buckets.getIamPolicy": access.get_policy,
+        "buckets.setIamPolicy": access.set_policy,
+        "buckets.testIamPermissions": access.permissions,
         "buckets.getStorageLayout": buckets.layout,
-        "bucketAccessControls.list": buckets.list_acl,
+        "bucketAccessControls.list": access.list_acl,
         "projects.serviceAccount.get": buckets.service_account,
         "objects.insert": objects.insert,
         "objects.get": objects.get,
@@ -47,7 +47,7 @@ SERVICE = Service(
         "managedFolders.delete": folders.delete,
         "managedFolders.getIamPolicy": folders.get_policy,
         "managedFolders.setIamPolicy": folders.set_policy,
-        "managedFolders.testIamPermissions": buckets.permissions,
+        "managedFolders.testIamPermissions": access.permissions,
         "folders.insert": folders.insert,
         "folders.get": folders.get,
         "folders.list": folders.list_,

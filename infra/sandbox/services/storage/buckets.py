@@ -1,4 +1,4 @@
-"""Buckets: their defaults, their changes, and who may use them."""
+"""Buckets: their defaults and their changes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import hashlib
 import re
 from typing import Any
 
-from infra.sandbox import etags, lists, policies
+from infra.sandbox import lists
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
+from infra.sandbox.services.storage import access
+from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, check_metageneration, generation, merged, refused, rfc3339_ms, there
 
-HOST = "storage.googleapis.com"
-LINK = "https://www.googleapis.com/storage/v1/"
 MULTI = ("US", "EU", "ASIA")
 DUAL = re.compile(r"(NAM4|EUR[4578]|ASIA1)$")
 REGION = re.compile(r"[A-Z]+-[A-Z]+\d+$")
 """Forms of a location. Source: Google's page on bucket locations."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$")
 """Source: Google's page on bucket naming."""
-PAGE = 1000
-"""Items of a page where nobody says how many. Source: `maxResults` in the discovery document."""
 WEEK = "604800"
 LOCKED_AFTER = 90 * 24 * 3600
 """Uniform access may be taken back for this long. Source: Bucket.iamConfiguration in the discovery document."""
 SERVER_SAYS = ("kind", "id", "name", "selfLink", "projectNumber", "generation", "location", "locationType", "timeCreated", "satisfiesPZI")
-TEAMS = (("owners", "OWNER"), ("editors", "OWNER"), ("viewers", "READER"))
-"""Source: recordings with `projection=full`."""
 
 
 def insert(call: Call) -> Any:
@@ -36,14 +32,14 @@ def insert(call: Call) -> Any:
     if not NAME.match(name) or (len(name) > 63 and "." not in name):
         raise refused(400, f"Invalid bucket name: '{name}'", "invalid")
     call.target = f"b/{name}"
-    there = call.cloud.store.get(HOST, call.target)
-    if there is not None:
-        raise _taken(there["projectNumber"] == call.number)
+    other = call.cloud.store.get(HOST, call.target)
+    if other is not None:
+        raise _taken(other["projectNumber"] == call.number)
     body = {key: value for key, value in call.body.items() if key not in ("acl", "defaultObjectAcl")}
     _fill(call, body, name)
     _settle(call, body, {})
     call.cloud.store.put(HOST, call.target, body, "b")
-    call.cloud.store.put("policies", f"{HOST}/{call.target}", _first_policy(call, body), HOST)
+    call.cloud.store.put("policies", f"{HOST}/{call.target}", access.first_policy(call, body), HOST)
     return shown(call, body, call.query.get("projection", "noAcl"))
 
 
@@ -174,42 +170,11 @@ def shown(call: Call, body: Body, projection: str) -> Body:
         return body
     number, name = body["projectNumber"], body["name"]
     return body | {
-        "acl": acl(body),
-        "defaultObjectAcl": [_entry(number, team, role) | {"kind": "storage#objectAccessControl", "etag": "CAE="} for team, role in TEAMS],
+        "acl": access.acl(body),
+        "defaultObjectAcl": access.default_acl(body),
         "owner": {"entity": f"project-owners-{number}"},
         "selfLink": f"{LINK}b/{name}",
     }
-
-
-def acl(body: Body) -> list[Body]:
-    """The bucket's access list: that of every bucket of its project."""
-    number, name = body["projectNumber"], body["name"]
-    found = []
-    for team, role in TEAMS:
-        entry = _entry(number, team, role)
-        found.append(
-            entry
-            | {
-                "kind": "storage#bucketAccessControl",
-                "id": f"{name}/{entry['entity']}",
-                "selfLink": f"{LINK}b/{name}/acl/{entry['entity']}",
-                "bucket": name,
-                "etag": "CAE=",
-            }
-        )
-    return found
-
-
-def _entry(number: str, team: str, role: str) -> Body:
-    return {"entity": f"project-{team}-{number}", "role": role, "projectTeam": {"projectNumber": number, "team": team}}
-
-
-def list_acl(call: Call) -> Any:
-    body = there(call, call.owner)
-    if body["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
-        said = "Cannot get legacy ACL for a bucket that has uniform bucket-level access."
-        raise refused(400, f"{said} Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access", "invalid")
-    return {"kind": "storage#bucketAccessControls", "items": acl(body)}
 
 
 def layout(call: Call) -> Any:
@@ -222,63 +187,6 @@ def service_account(call: Call) -> Any:
     """The service agent. Source: Google's page on Cloud Storage service agents; recordings of its grants."""
     number = call.cloud.projects.number(call.owner.split("/")[1])
     return {"kind": "storage#serviceAccount", "email_address": f"service-{number}@gs-project-accounts.iam.gserviceaccount.com"}
-
-
-def _first_policy(call: Call, body: Body) -> Body:
-    """What a new bucket grants to the teams of its project. Source: Google's page on IAM for Cloud Storage, "convenience values"."""
-    project = call.project
-    bindings = [
-        {"role": "roles/storage.legacyBucketOwner", "members": [f"projectEditor:{project}", f"projectOwner:{project}"]},
-        {"role": "roles/storage.legacyBucketReader", "members": [f"projectViewer:{project}"]},
-    ]
-    if body["iamConfiguration"]["uniformBucketLevelAccess"]["enabled"]:
-        bindings += [
-            {"role": "roles/storage.legacyObjectOwner", "members": [f"projectEditor:{project}", f"projectOwner:{project}"]},
-            {"role": "roles/storage.legacyObjectReader", "members": [f"projectViewer:{project}"]},
-        ]
-    return {"version": 1, "etag": etags.new(call.cloud), "bindings": bindings}
-
-
-def get_policy(call: Call) -> Any:
-    return _policy(there(call), policies.get(call))
-
-
-def set_policy(call: Call) -> Any:
-    body = there(call)
-    check_policy(call)
-    return _policy(body, policies.set_(call))
-
-
-def check_policy(call: Call) -> None:
-    """
-    Raises:
-        Refused: The policy is not the one that was read. gsutil's `iam ch` tries again on this status.
-    """
-    sent = call.body.get("etag", "")
-    if sent and not etags.is_current(call.cloud, sent, policies.get(call)["etag"]):
-        raise precondition()
-
-
-def _policy(body: Body, policy: Body) -> Body:
-    return policy | {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{body['name']}"}
-
-
-def permissions(call: Call) -> Any:
-    there(call, "/".join(call.owner.split("/")[:2]))
-    asked = call.query.get("permissions", "")
-    return {"kind": "storage#testIamPermissionsResponse"} | ({"permissions": asked.split(",")} if asked else {})
-
-
-def there(call: Call, name: str = "") -> Body:
-    """A bucket, by its name `b/NAME`.
-
-    Raises:
-        Refused: There is none.
-    """
-    body = call.cloud.store.get(HOST, name or call.owner)
-    if body is None:
-        raise Refused(404, "The specified bucket does not exist.", style="errors")
-    return body
 
 
 def check_project(call: Call) -> None:
@@ -296,47 +204,3 @@ def _taken(own: bool) -> Refused:
         return refused(409, "Your previous request to create the named bucket succeeded and you already own it.", "conflict")
     said = "The requested bucket name is not available. The bucket namespace is shared by all users of the system."
     return refused(409, f"{said} Please select a different name and try again.", "conflict")
-
-
-def refused(code: int, message: str, reason: str = "") -> Refused:
-    return Refused(code, message, reason=reason)
-
-
-def check_metageneration(call: Call, body: Body) -> None:
-    """
-    Raises:
-        Refused: `ifMetagenerationMatch` or `ifMetagenerationNotMatch` does not hold.
-    """
-    match, other = call.query.get("ifMetagenerationMatch"), call.query.get("ifMetagenerationNotMatch")
-    if (match is not None and match != body["metageneration"]) or (other is not None and other == body["metageneration"]):
-        raise precondition()
-
-
-def precondition() -> Refused:
-    """Source: Google's page on status codes of the JSON API."""
-    return refused(412, "At least one of the pre-conditions you specified did not hold.", "conditionNotMet")
-
-
-def merged(before: Body, raw: Body, checked: Body) -> Body:
-    """JSON merge patch (RFC 7396): *raw* tells what is null, *checked* has the values."""
-    after = dict(before)
-    for key, value in raw.items():
-        if value is None:
-            after.pop(key, None)
-        elif isinstance(value, dict) and isinstance(before.get(key), dict):
-            after[key] = merged(before[key], value, checked.get(key, {}))
-        elif isinstance(value, dict):
-            after[key] = merged({}, value, checked.get(key, {}))
-        elif key in checked:
-            after[key] = checked[key]
-    return after
-
-
-def generation(call: Call) -> str:
-    """Microseconds since 1970, never twice."""
-    return str(int(call.now * 1_000_000) + call.cloud.store.next("generations"))
-
-
-def rfc3339_ms(call: Call) -> str:
-    """Cloud Storage writes milliseconds. Source: recordings."""
-    return rfc3339(call.now)[:-4] + "Z"

@@ -10,7 +10,8 @@ from infra.sandbox import lists, policies
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
-from infra.sandbox.services.storage.buckets import HOST, LINK, PAGE, check_metageneration, check_policy, refused, there
+from infra.sandbox.services.storage.access import check_policy
+from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, check_metageneration, refused, there
 
 WORDS = {"managedFolders": "storage#managedFolder", "folders": "storage#folder"}
 TOPIC = "//pubsub.googleapis.com/"

@@ -12,31 +12,14 @@ from urllib.parse import quote
 from infra.sandbox import lists
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Answer, Body, Call
-from infra.sandbox.services.storage.buckets import HOST, LINK, PAGE, generation, merged, precondition, refused, rfc3339_ms, there
+from infra.sandbox.services.storage.checksum import crc32c
+from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, generation, merged, precondition, refused, rfc3339_ms, there
 
 BYTES = "storage bytes"
 """Where the store has the objects' own bytes."""
 UPLOADS = "storage uploads"
 DOWNLOAD = "https://storage.googleapis.com/download/storage/v1/"
 SERVER_SAYS = ("kind", "id", "selfLink", "bucket", "generation", "size", "md5Hash", "crc32c", "timeCreated", "mediaLink", "etag")
-
-
-def _crc_table() -> Iterator[int]:
-    for value in range(256):
-        for _ in range(8):
-            value = (value >> 1) ^ (0x82F63B78 if value & 1 else 0)
-        yield value
-
-
-CRC_TABLE = tuple(_crc_table())
-
-
-def crc32c(data: bytes) -> str:
-    """As an object's metadata has it: big-endian, in base64. Source: Object.crc32c in the discovery document, RFC 4960."""
-    value = 0xFFFFFFFF
-    for byte in data:
-        value = CRC_TABLE[(value ^ byte) & 0xFF] ^ (value >> 8)
-    return base64.b64encode((value ^ 0xFFFFFFFF).to_bytes(4)).decode()
 
 
 def insert(call: Call) -> Any:
