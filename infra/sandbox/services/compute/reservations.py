@@ -32,6 +32,8 @@ def resize(call: Call) -> Any:
     count = call.body.get("specificSkuCount", "")
     if int(count or 0) < 1:
         raise wrong("specificSkuCount", count, "Must be at least 1.")
+    if "specificReservation" not in body:
+        raise wrong("specificReservation", "", "Only a reservation of machines of one kind can be resized.")
     body["specificReservation"]["count"] = body["specificReservation"]["assuredCount"] = count
     return act(call, body)
 
