@@ -18,6 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -202,8 +203,9 @@ def bound(port: int) -> socket.socket:
 
 def _ends_with(lock: Path, number: int) -> None:
     """Ends this process when its folder was taken away: nobody could find it any more."""
-    while lock.exists() and lock.stat().st_ino == number:
-        time.sleep(LOOKS_SECONDS)
+    with suppress(FileNotFoundError):
+        while lock.stat().st_ino == number:
+            time.sleep(LOOKS_SECONDS)
     os._exit(0)
 
 
