@@ -3,7 +3,8 @@ What can go wrong for a user, and the exit code each wrong has.
 
     AccelformError          a sentence for the user, never a traceback
     |- SpecError            the stack file is not what it may be: every problem of the file at once
-    `- MachineError         this machine lacks something
+    |- MachineError         this machine lacks something
+    `- StoppedError         a signal asked for an end
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ class MachineError(AccelformError):
     """This machine lacks something that the command needs."""
 
     exit_code = ExitCode.ENVIRONMENT
+
+
+class StoppedError(AccelformError):
+    """A signal asked for an end."""
+
+    exit_code = ExitCode.INTERRUPTED
 
 
 class ProblemsError(ValueError):

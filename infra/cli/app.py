@@ -199,7 +199,7 @@ def status(as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
-    from infra.errors import AccelformError, ExitCode
+    from infra.errors import AccelformError, ExitCode, StoppedError
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -216,7 +216,7 @@ def main() -> None:
         except typer.TyperException as error:  # every mistake in a command line
             code = _misused(error)
         if code == ExitCode.INTERRUPTED and not isinstance(code, ExitCode):
-            sys.stderr.write("interrupted\n")
+            code = _fail(StoppedError("interrupted"))
         sys.stdout.flush()
         sys.exit(code)
     except BrokenPipeError:

@@ -86,7 +86,8 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(dict(variables))
     else:
-        console().out("".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items()), end="", highlight=False)
+        lines = (f"unset {key}\n" if value is None else f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())
+        console().out("".join(lines), end="", highlight=False)
     return ExitCode.OK
 
 

@@ -19,7 +19,7 @@ from infra.local import project, recover
 from infra.local.engine import build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
-from infra.local.home import Home
+from infra.local.home import FOREIGN, Home
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec, check_stack_name
@@ -117,7 +117,19 @@ def _place(root: Path, projects: Sequence[str], progress: Progress) -> Place:
     progress.say(f"gcp plugin: {provider.kind} ({provider.why})")
     sandbox = process.start(home.sandbox, projects)
     progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
-    return Place(home, engine, provider, sandbox)
+    place = Place(home, engine, provider, sandbox)
+    _notice_another(place)
+    return place
+
+
+def _notice_another(place: Place) -> None:
+    """Where the sandbox is not the one that the stacks were made in, each of them is looked at anew."""
+    known, now = place.home.folder / "sandbox-id", process.ask(place.sandbox, "GET", "status")["id"]
+    if known.exists() and known.read_text(encoding="utf-8") != now:
+        for stack in standing(place.home):
+            _note(place, stack).parent.mkdir(exist_ok=True)
+            _note(place, stack).touch()
+    known.write_text(now, encoding="utf-8")
 
 
 def up(place: Place, stack: str, progress: Progress) -> Result:
@@ -178,10 +190,15 @@ def left_over(place: Place) -> list[str]:
     return [f"{one['service']}: {one['name']}" for one in found if not one["own"]]
 
 
-def shell(place: Place) -> dict[str, str]:
-    """Variables with which plain `pulumi`, in any folder, works on the sandbox's stacks; and other tools on the sandbox."""
+def shell(place: Place) -> dict[str, str | None]:
+    """
+    Variables with which plain `pulumi`, in any folder, works on the sandbox's stacks; and other tools on the sandbox.
+
+    None is for what must not be set: another passphrase, backend or project of the user's.
+    """
     variables = place.home.variables(place.engine)
     return {
+        **dict.fromkeys(key for key in os.environ if key.startswith(FOREIGN)),
         **variables,
         "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),

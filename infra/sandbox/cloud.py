@@ -62,6 +62,9 @@ class Cloud:
         self.faults = Faults()
         self.projects = Projects(self)
         self.services = {service.host: service for service in services}
+        self.id: str = self.store.fact("id") or str(uuid.uuid4())
+        """Another one where the file was lost: what stood in it does no more."""
+        self.store.set_fact("id", self.id)
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
 

@@ -113,6 +113,7 @@ class Server:
         for service, _, _ in self.cloud.store.every():
             count[service] = count.get(service, 0) + 1
         return {
+            "id": self.cloud.id,
             "time": rfc3339(self.cloud.clock.now()),
             "clock": "manual" if self.cloud.clock.manual else "automatic",
             "projects": self.cloud.projects.all(),

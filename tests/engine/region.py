@@ -64,8 +64,8 @@ class Region:
         return self._run(["pulumi", *arguments], self.shell() | env)
 
     def shell(self) -> dict[str, str]:
-        variables: Mapping[str, str] = self.accelform("env", "--json").json
-        return os.environ | dict(variables)
+        variables: Mapping[str, str | None] = self.accelform("env", "--json").json
+        return {key: value for key, value in (dict(os.environ) | dict(variables)).items() if value is not None}
 
     def _run(self, command: list[str], env: Mapping[str, str]) -> Ran:
         # A program is looked up on the PATH that it gets, as a shell does it.

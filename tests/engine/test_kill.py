@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from infra.sandbox import process
 from tests.engine.kills import killed_at
 from tests.engine.region import SECONDS, STACK, Region
 
@@ -68,12 +69,24 @@ def test_an_interrupted_up_says_so_and_the_next_one_goes_on(everything: dict[str
         up.send_signal(signal.SIGTERM)
         out, err = up.communicate(timeout=SECONDS)
     assert up.returncode == 130, out + err
-    assert "interrupted: what was made until then stays" in err
+    assert "interrupted: what was done until then stays" in err
     assert not list(here.home.state.rglob("locks/**/*.json"))
     assert here.accelform("up", "--json").code == 0
     assert set(here.accelform("up", "--json").changes) == {"same"}
     gone = here.accelform("down", "--json")
     assert (gone.code, gone.json["left"]) == (0, [])
+
+
+def test_a_sandbox_that_was_lost_is_noticed(base: dict[str, Any], region: Make) -> None:
+    """The state says that all stands; the sandbox is another one, and empty."""
+    here = region(base)
+    assert here.accelform("up", "--json").code == 0
+    stands = here.made()
+    process.stop(here.home.sandbox)
+    for path in here.home.sandbox.glob("cloud.sqlite*"):
+        path.unlink()
+    assert set(here.accelform("up", "--json").changes) >= {"create"}
+    assert here.made() == stands
 
 
 def _up_until(region: Region, *, calls: int) -> subprocess.Popen[str]:
@@ -86,8 +99,8 @@ def _up_until(region: Region, *, calls: int) -> subprocess.Popen[str]:
     return up
 
 
-def _command(process: Path) -> bytes:
+def _command(folder: Path) -> bytes:
     try:
-        return (process / "cmdline").read_bytes()
+        return (folder / "cmdline").read_bytes()
     except OSError:  # it has ended meanwhile
         return b""

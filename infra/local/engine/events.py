@@ -7,12 +7,11 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from infra.errors import AccelformError, ExitCode
+from infra.errors import StoppedError
 from infra.local.engine import find
 
 REFUSED = "googleapi: Error"
@@ -62,12 +61,6 @@ class Outcome:
         return "\n".join(dict.fromkeys(line.strip() for line in lines if line.strip()))
 
 
-class InterruptedUpdateError(AccelformError):
-    """The user stopped an update. The engine ended what it had begun, unless it was told twice."""
-
-    exit_code = ExitCode.INTERRUPTED
-
-
 def run(
     arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, step: Callable[[Step], None] | None = None
 ) -> Outcome:
@@ -75,10 +68,11 @@ def run(
     `pulumi ARGUMENTS --json`, an event a line.
 
     Raises:
-        InterruptedUpdateError: A signal asked for an end. The engine gets it, and is waited for; a second signal kills it.
+        StoppedError: A signal asked for an end. The engine gets it, and is waited for; a second signal kills it.
     """
     outcome = Outcome()
     with (
+        _Signals() as signals,
         subprocess.Popen(
             [str(engine.path), *arguments, "--json", "--non-interactive"],
             cwd=folder,
@@ -90,40 +84,48 @@ def run(
             errors="replace",
             start_new_session=True,  # a terminal's ^C reaches this process alone, which hands it on
         ) as process,
-        _handing_on(process) as signals,
     ):
+        signals.hand_on_to(process)
         assert process.stdout is not None
         for line in process.stdout:
             for one in _read(line, outcome):
                 if step is not None:
                     step(one)
         outcome.code = process.wait()
-    if signals:
-        raise InterruptedUpdateError(
-            "interrupted: what was made until then stays\n  fix: `accelform up` goes on from there, `accelform down` takes it away"
-        )
+    if signals.came:
+        raise StoppedError("interrupted: what was done until then stays\n  fix: the same command goes on from there")
     return outcome
 
 
-@contextmanager
-def _handing_on(process: subprocess.Popen[str]) -> Iterator[list[int]]:
-    """Hands signals that ask for an end on to the engine, in the thread that gets signals; the list says which came."""
-    came: list[int] = []
+class _Signals:
+    """Hands signals that ask for an end on to the engine: the first as an interrupt, a second kills it. Only the main thread gets them."""
 
-    def handle(number: int, _frame: object) -> None:
-        came.append(number)
-        process.send_signal(signal.SIGINT if len(came) == 1 else signal.SIGKILL)
+    def __init__(self) -> None:
+        self.came = 0
+        self._process: subprocess.Popen[str] | None = None
+        self._before: dict[int, Any] = {}
 
-    if threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-    heard = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, handle) for number in heard}
-    try:
-        yield came
-    finally:
-        for number, handler in before.items():
+    def __enter__(self) -> _Signals:
+        # Before the engine starts: a signal that comes in between is kept for it.
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def hand_on_to(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        if self.came:
+            process.send_signal(signal.SIGINT)
+
+    def _handle(self, _number: int, _frame: object) -> None:
+        self.came += 1
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT if self.came == 1 else signal.SIGKILL)
 
 
 def _read(line: str, outcome: Outcome) -> Iterator[Step]:
