@@ -35,8 +35,12 @@ def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
         return ExitCode.OK
     _print(results)
     out = console()
-    out.print(f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs.")
-    out.print('look: accelform sandbox status    plain pulumi: eval "$(accelform env)"    away with it: accelform down', markup=False)
+    out.out(
+        f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs\n"
+        "  what stands:   accelform sandbox status\n"
+        '  plain pulumi:  eval "$(accelform env)"\n'
+        "  away with it:  accelform down"
+    )
     return ExitCode.OK
 
 
