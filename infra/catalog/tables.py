@@ -9,15 +9,38 @@ from typing import Literal
 
 DATA = Path(__file__).parent / "data"
 
-Table = Literal["names", "prices", "regions", "tpu_shapes", "zones"]
+Table = Literal[
+    "accelerators",
+    "gpu_attachments",
+    "gpu_machines",
+    "gpu_names",
+    "gpu_partitions",
+    "gpu_zones",
+    "gpus",
+    "machine_prices",
+    "names",
+    "prices",
+    "regions",
+    "tpu_shapes",
+    "vertex_machines",
+    "vertex_regions",
+    "zones",
+]
 Trust = Literal["high", "medium", "low"]
 
 
 @cache
 def rows(table: Table) -> tuple[dict[str, str], ...]:
-    """Rows of one table, every value as text."""
+    """Rows of one table, every value as text. A row with a cell too many or too few is an error."""
     with (DATA / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
+        cells = csv.reader(file)
+        columns = next(cells)
+        return tuple(dict(zip(columns, row, strict=True)) for row in cells)
+
+
+def words(cell: str) -> tuple[str, ...]:
+    """The parts of a cell that lists several things, apart by `;`."""
+    return tuple(filter(None, cell.split(";")))
 
 
 def trust_of(row: dict[str, str]) -> Trust:

@@ -13,6 +13,16 @@ import pytest
 from infra.catalog import tables
 
 KEYS = {
+    "accelerators": ("name",),
+    "gpu_attachments": ("accelerator_type", "gpus", "zones"),
+    "gpu_machines": ("machine_type",),
+    "gpu_names": ("wrong",),
+    "gpu_partitions": ("accelerator_type", "partition_size"),
+    "gpu_zones": ("accelerator_type", "series", "zone"),
+    "gpus": ("accelerator_type",),
+    "machine_prices": ("item", "region", "provisioning"),
+    "vertex_machines": ("machine_type", "accelerator"),
+    "vertex_regions": ("accelerator", "region"),
     "tpu_shapes": ("accelerator_type",),
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
@@ -23,8 +33,15 @@ KEYS = {
 COLLECTED = date(2026, 11, 30)
 COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
-IMPORT = "import csv, sys, time; from infra.catalog import places, prices, tables, tpu, zones; "
-LOAD = "places.regions(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
+IMPORT = (
+    "import csv, sys, time; from infra.catalog import accelerator, gpu, gpu_machines, gpu_zones, machine_prices, "
+    "places, prices, tables, tpu, vertex, zones; "
+)
+LOAD = (
+    "places.regions(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
+    "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_zones.in_zone(''); "
+    "machine_prices._rows(); vertex.machines(); vertex.regions(); accelerator.accelerators(); "
+)
 
 
 def run(program: str) -> str:
@@ -45,10 +62,18 @@ def test_no_table_is_without_rules():
 def test_every_row_has_source_date_and_trust(name):
     """Every row says where it is from, of when, and how far to trust it."""
     for row in tables.rows(name):
-        assert None not in row, f"more cells than columns: {row}"
-        assert None not in row.values(), f"fewer cells than columns: {row}"
         assert row["source"], row
         assert row["trust"] in get_args(tables.Trust), row
+
+
+@pytest.mark.parametrize("row", ["1", "1,2,3"])
+def test_a_row_with_another_number_of_cells_is_an_error(row, tmp_path, monkeypatch):
+    """A cell too many or too few is never read as something else."""
+    (tmp_path / "names.csv").write_text(f"wrong,right\n{row}\n", encoding="utf-8")
+    monkeypatch.setattr(tables, "DATA", tmp_path)
+
+    with pytest.raises(ValueError, match="zip"):
+        tables.rows.__wrapped__("names")
 
 
 @pytest.mark.parametrize("name", KEYS)

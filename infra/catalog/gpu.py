@@ -1,0 +1,111 @@
+"""GPUs: what one is made of, and the parts that it can be cut into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from types import MappingProxyType
+
+from infra.catalog.tables import Trust, rows, trust_of, words
+from infra.errors import nearest
+
+
+class UnknownGpu(ValueError):  # noqa: N818 - reads as the finding it is
+    """A name that is no GPU of Compute Engine and GKE."""
+
+    def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
+        self.got = got
+        self.right = right
+        """The one GPU that is meant; empty where none or several may be."""
+        self.nearest = close
+        """What may be meant, best first."""
+        meant = right or ", ".join(close)
+        super().__init__(f"{got} is not a GPU of Google Cloud" + (f"; meant: {meant}" if meant else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU. A figure that no source gives is None."""
+
+    accelerator_type: str
+    """Its name on Compute Engine and GKE, such as `nvidia-l4`."""
+    generation: str
+    compute_capability: str
+    memory_gib: int
+    bf16_tflops: Decimal | None
+    """Dense peak. Vendors like to print the figure with sparsity, twice as much: that one is not here."""
+    int8_tops: Decimal | None
+    """Dense peak."""
+    memory_gb_s: int | None
+    power_watts: int | None
+    """Highest design power of one GPU, its host not included."""
+    trust: Trust
+    source: str
+    as_of: str
+    notes: str
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """Instances that one GPU gives when it is cut into parts of a size such as `1g.5gb`; empty where it cannot be."""
+        return _partitions().get(self.accelerator_type, MappingProxyType({}))
+
+
+@cache
+def gpus() -> Mapping[str, Gpu]:
+    """Every known GPU by its accelerator type."""
+    return MappingProxyType({row["accelerator_type"]: _gpu(row) for row in rows("gpus")})
+
+
+def _gpu(row: dict[str, str]) -> Gpu:
+    def whole(column: str) -> int | None:
+        return int(row[column]) if row[column] else None
+
+    def exact(column: str) -> Decimal | None:
+        return Decimal(row[column]) if row[column] else None
+
+    return Gpu(
+        accelerator_type=row["accelerator_type"],
+        generation=row["generation"],
+        compute_capability=row["compute_capability"],
+        memory_gib=int(row["memory_gib"]),
+        bf16_tflops=exact("bf16_tflops"),
+        int8_tops=exact("int8_tops"),
+        memory_gb_s=whole("memory_gb_s"),
+        power_watts=whole("power_watts"),
+        trust=trust_of(row),
+        source=row["source"],
+        as_of=row["as_of"],
+        notes=row["notes"],
+    )
+
+
+@cache
+def _partitions() -> Mapping[str, Mapping[str, int]]:
+    sizes: dict[str, dict[str, int]] = {}
+    for row in rows("gpu_partitions"):
+        sizes.setdefault(row["accelerator_type"], {})[row["partition_size"]] = int(row["instances"])
+    return MappingProxyType({name: MappingProxyType(found) for name, found in sizes.items()})
+
+
+def gpu(accelerator_type: str) -> Gpu:
+    """
+    The GPU of an accelerator type such as `nvidia-l4`.
+
+    Raises:
+        UnknownGpu: No table has it; the right name is added where a wrong one is known, else the nearest.
+    """
+    known = gpus().get(accelerator_type)
+    if known is not None:
+        return known
+    word = accelerator_type.strip().lower().replace("_", "-")
+    meant = (word,) if word in gpus() else words(wrong_names().get(word, ""))
+    close = meant or tuple(nearest(word, gpus()))
+    raise UnknownGpu(accelerator_type, meant[0] if len(meant) == 1 else "", close)
+
+
+@cache
+def wrong_names() -> Mapping[str, str]:
+    """Wrong names that are often seen, in small letters, and what is right instead; several apart by `;`."""
+    return MappingProxyType({row["wrong"]: row["right"] for row in rows("gpu_names")})

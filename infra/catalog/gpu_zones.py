@@ -1,0 +1,122 @@
+"""Which zone offers which GPU on which machines, and how it is sold there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from infra.catalog import machine_prices
+from infra.catalog.gpu_machines import Attachment, GpuMachine
+from infra.catalog.places import continent_of, region_of
+from infra.catalog.prices import PriceUnknown
+from infra.catalog.tables import Trust, rows, trust_of, words
+from infra.catalog.zones import Reason
+
+Host = GpuMachine | Attachment
+"""A machine type with GPUs, or GPUs on a machine of N1."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuOffer:
+    """A GPU on the machines of one series in a zone."""
+
+    accelerator_type: str
+    series: str
+    """First parts of the machine type: `a3-highgpu`, `g2-standard`; `n1` for attached GPUs."""
+    zone: str
+    region: str
+    trust: Trust
+    capacity_types: frozenset[str]
+    """How a source says it is sold there. What is not listed is unknown."""
+    source: str
+    as_of: str
+    notes: str
+
+    def sells(self, host: Host, provisioning: str) -> bool | None:
+        """Whether *host* is sold this way here: None where no source tells."""
+        if isinstance(host, GpuMachine) and (provisioning in host.not_sold or (host.sold_only and provisioning not in host.sold_only)):
+            return False
+        return True if provisioning in self.capacity_types else None
+
+
+class GpuNotOffered(ValueError):  # noqa: N818 - reads as the finding it is
+    """A GPU that cannot be had in a zone as asked."""
+
+    def __init__(self, host: Host, zone: str, reason: Reason, close: tuple[GpuOffer, ...]) -> None:
+        self.reason: Reason = reason
+        self.nearest = close
+        """Offers that would do, nearest first."""
+        super().__init__(f"{zone}: {host.accelerator_type} on {host.series}: {reason}")
+
+
+@cache
+def _offers() -> tuple[GpuOffer, ...]:
+    return tuple(
+        GpuOffer(
+            accelerator_type=row["accelerator_type"],
+            series=row["series"],
+            zone=row["zone"],
+            region=row["region"],
+            trust=trust_of(row),
+            capacity_types=frozenset(words(row["capacity_types"])),
+            source=row["source"],
+            as_of=row["as_of"],
+            notes=row["notes"],
+        )
+        for row in rows("gpu_zones")
+    )
+
+
+def in_zone(zone: str) -> tuple[GpuOffer, ...]:
+    """What a zone offers."""
+    return tuple(offer for offer in _offers() if offer.zone == zone)
+
+
+def offers(host: Host) -> tuple[GpuOffer, ...]:
+    """Where a host is offered, weak sources included."""
+    return tuple(one for one in _offers() if (one.accelerator_type, one.series) == (host.accelerator_type, host.series))
+
+
+def check_offered(host: Host, zone: str, provisioning: str) -> GpuOffer:
+    """
+    The offer of *host* in *zone*.
+
+    Raises:
+        GpuNotOffered: `impossible` (no source has it there), `unconfirmed` (only a source of low trust), or `not-sold` (not this way).
+    """
+    found = next((offer for offer in offers(host) if offer.zone == zone), None)
+    if found is None:
+        reason: Reason = "impossible"
+    elif found.trust == "low":
+        reason = "unconfirmed"
+    elif found.sells(host, provisioning) is False:
+        reason = "not-sold"
+    else:
+        return found
+    raise GpuNotOffered(host, zone, reason, nearest(host, zone, provisioning))
+
+
+def nearest(host: Host, zone: str, provisioning: str) -> tuple[GpuOffer, ...]:
+    """Offers that would do: same region first, then same continent, then firmer sources, then the lower price, then by name."""
+
+    def distance(offer: GpuOffer) -> tuple[bool, bool, bool, Decimal, str]:
+        return (
+            offer.region != region_of(zone),
+            continent_of(offer.region) != continent_of(zone),
+            offer.trust != "high",
+            _price(host, offer.region, provisioning),
+            offer.zone,
+        )
+
+    able = (one for one in offers(host) if one.trust != "low" and one.sells(host, provisioning) is not False)
+    return tuple(sorted(able, key=distance))
+
+
+def _price(host: Host, region: str, provisioning: str) -> Decimal:
+    try:
+        if isinstance(host, GpuMachine):
+            return machine_prices.machine_hour(host.machine_type, region, provisioning).usd
+        return machine_prices.gpu_hour(host.accelerator_type, region, provisioning).usd
+    except PriceUnknown:
+        return Decimal("Infinity")
