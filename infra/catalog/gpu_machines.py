@@ -16,10 +16,10 @@ from infra.errors import nearest
 N1 = "n1"
 
 N1_GIB_PER_VCPU = MappingProxyType({"standard": Decimal("3.75"), "highmem": Decimal("6.5"), "highcpu": Decimal("0.9")})
-"""Source: https://cloud.google.com/compute/docs/general-purpose-machines, N1, read 2026-11."""
+"""The prices of whole machines in the billing list of 2026-07-30 fit these figures in every region."""
 
 N1_VCPUS = (1, 2, 4, 8, 16, 32, 64, 96)
-"""The machine with one is standard only. Source: as above."""
+"""The machine with one is standard only. Source: the same list; it lacks highcpu with 64 and 96, which go as the others (DERIVED)."""
 
 Reason = Literal["built-in", "count", "too-large"]
 

@@ -5,12 +5,13 @@ import re
 import subprocess
 import sys
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from infra.catalog import tables
+from infra.catalog import machine_prices, tables
 
 KEYS = {
     "accelerators": ("name",),
@@ -154,3 +155,62 @@ def test_prices_are_true_copies():
         theirs = [(row["region"], row[f"{way.replace('-', '_')}_usd_per_hour"]) for row in chips]
         assert [(row["region"], row["usd"]) for row in ours if row["provisioning"] == way] == [pair for pair in theirs if pair[1]]
     assert {row["usd"] for row in tables.rows("prices") if row["unit"] != "chip_hour" and row["usd"]} <= lines
+
+
+def test_gpu_zones_are_true_copies():
+    """Each zone says what the collection in ../shared/data says of GPUs."""
+    theirs = [row for row in collected("zones") if row["kind"] == "gpu"]
+
+    for ours, row in zip(tables.rows("gpu_zones"), theirs, strict=True):
+        same = ("zone", "region", "trust")
+        assert (ours["accelerator_type"], *(ours[key] for key in same)) == (row["accelerator"], *(row[key] for key in same))
+        assert ours["series"] == "n1" or row["machine_family"].startswith(ours["series"])
+        assert {*tables.words(ours["capacity_types"])} - {"on-demand"} == {*tables.words(row["capacity_types"].removeprefix("only:"))} - {
+            "on-demand"
+        }
+
+
+def test_gpu_machines_are_true_copies():
+    """Each machine says what the collection in ../shared/data says."""
+    theirs = [row for row in collected("gpu_shapes") if row["record"] == "machine"]
+    names = {
+        "machine_type": "machine_type",
+        "accelerator_type": "gpu_type",
+        "gpus": "gpu_count",
+        "vcpus": "vcpus_max",
+        "memory_gib": "memory_gb_max",
+        "gpu_memory_gib": "gpu_memory_total_gb",
+        "local_ssd_gib": "local_ssd_gib",
+    }
+
+    for ours, row in zip(tables.rows("gpu_machines"), theirs, strict=True):
+        assert {key: ours[key] for key in names} == {key: row[name] for key, name in names.items()}
+
+
+def test_machine_prices_are_true_copies():
+    """Every figure is one that the collection in ../shared/data has for that region and way of selling."""
+    ways = {"on-demand": "on_demand", "spot": "spot", "flex-start": "flex_start"}
+    theirs = {
+        (row["region"], row["unit"], way, row[f"{column}_usd_per_hour"])
+        for row in collected("prices")
+        if row["product"] == "compute"
+        for way, column in ways.items()
+    }
+
+    assert {(row["region"], row["unit"], row["provisioning"], row["usd"]) for row in tables.rows("machine_prices")} <= theirs
+
+
+def test_whole_machines_of_n1_cost_what_their_parts_do():
+    """vCPUs and memory of N1, priced apart, give the prices that the collection in ../shared/data has for whole machines."""
+    checked = 0
+    for row in collected("prices"):
+        if (
+            row["product"] == "compute"
+            and row["resource"].startswith("n1-")
+            and row["unit"] == "instance_hour"
+            and row["on_demand_usd_per_hour"]
+        ):
+            ours = machine_prices.machine_hour(row["resource"], row["region"], "on-demand").usd
+            assert abs(ours / Decimal(row["on_demand_usd_per_hour"]) - 1) < Decimal("0.0002"), row
+            checked += 1
+    assert checked > 700
