@@ -11,6 +11,12 @@ from types import MappingProxyType
 from infra.catalog.tables import Trust, rows, trust_of, words
 from infra.errors import nearest
 
+MAX_SHARED_CLIENTS = 48
+"""
+Containers that may share one GPU on GKE, by time-sharing or MPS. Low trust: one public Terraform module names it as GKE's limit and asks to
+verify it, and no page of Google that says so could be read. Warn above it, do not refuse.
+"""
+
 
 class UnknownGpu(ValueError):  # noqa: N818 - reads as the finding it is
     """A name that is no GPU of Compute Engine and GKE."""
