@@ -21,6 +21,7 @@ Table = Literal[
     "names",
     "prices",
     "regions",
+    "tpu_chips",
     "tpu_shapes",
     "vertex_machines",
     "vertex_regions",

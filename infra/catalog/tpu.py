@@ -65,6 +65,28 @@ class TpuShape:
         return self.generation if self.generation.startswith("tpu") else f"tpu-{self.generation}"
 
 
+@dataclass(frozen=True, slots=True)
+class TpuChip:
+    """One chip of a generation."""
+
+    generation: str
+    memory_gib: int
+    trust: Trust
+    source: str
+    as_of: str
+    notes: str
+
+
+@cache
+def chips() -> Mapping[str, TpuChip]:
+    """The chip of every generation."""
+    return MappingProxyType({row["generation"]: _chip(row) for row in rows("tpu_chips")})
+
+
+def _chip(row: dict[str, str]) -> TpuChip:
+    return TpuChip(row["generation"], int(row["memory_gib"]), trust_of(row), row["source"], row["as_of"], row["notes"])
+
+
 @cache
 def shapes() -> Mapping[str, TpuShape]:
     """Every known shape by its accelerator type."""

@@ -197,6 +197,56 @@ def status(as_json: AsJson = False) -> None:
     raise typer.Exit(command.status(as_json=as_json))
 
 
+catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search.")
+Named = Annotated[
+    str, typer.Argument(metavar="NAME", help="A TPU slice such as v6e-8, a GPU such as l4, or a machine type such as g2-standard-4.")
+]
+
+
+@catalog.command()
+def zones(
+    name: Named,
+    near: Annotated[str, typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)")] = "",
+    unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Show zones that only a weak source has, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say which zones have an accelerator, how it is sold there, and what it costs an hour."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.zones(name, near=near, unconfirmed=unconfirmed, as_json=as_json))
+
+
+@catalog.command()
+def zone(name: Annotated[str, typer.Argument(metavar="ZONE", help="A zone such as asia-east1-c.")], as_json: AsJson = False) -> None:
+    """Say which accelerators a zone has, how they are sold there, and what they cost an hour."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.zone(name, as_json=as_json))
+
+
+@catalog.command()
+def show(name: Named, as_json: AsJson = False) -> None:
+    """Say what an accelerator or a machine is made of, what each API calls it, and who says so."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.show(name, as_json=as_json))
+
+
+@catalog.command()
+def search(
+    memory_gib: Annotated[str | None, typer.Option(metavar="GIB", help="Memory of all accelerators together, at least.")] = None,
+    max_usd_hour: Annotated[str | None, typer.Option(metavar="USD", help="Price an hour, at most.")] = None,
+    spot: Annotated[bool, typer.Option("--spot", help="As spot. (default: on demand)")] = False,
+    region: Annotated[str, typer.Option(help="In this region only. (default: every region)")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Say what has so much memory for so little money, cheapest first; what has no known price is listed apart."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.search(memory_gib, max_usd_hour, spot=spot, region=region, as_json=as_json))
+
+
 def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
     from infra.errors import AccelformError, ExitCode, StoppedError

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +36,17 @@ def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return table
+
+
+def aligned(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: tuple[str, ...] = (), fold: int) -> str:
+    """A table as text, cells folded at so many letters: long tables take rich longer than a command may."""
+    folded = [
+        [[cell] if len(cell) <= fold else textwrap.wrap(cell, fold, break_on_hyphens=False) for cell in row] for row in (columns, *rows)
+    ]
+    lines = [line for row in folded for line in zip_longest(*row, fillvalue="")]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    pads = [str.rjust if column in right else str.ljust for column in columns]
+    return "\n".join("  ".join(pad(cell, width) for pad, cell, width in zip(pads, line, widths, strict=True)).rstrip() for line in lines)
 
 
 def print_json(data: Any) -> None:

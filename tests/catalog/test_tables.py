@@ -24,6 +24,7 @@ KEYS = {
     "machine_prices": ("item", "region", "provisioning"),
     "vertex_machines": ("machine_type", "accelerator"),
     "vertex_regions": ("accelerator", "region"),
+    "tpu_chips": ("generation",),
     "tpu_shapes": ("accelerator_type",),
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
@@ -35,11 +36,11 @@ COLLECTED = date(2026, 11, 30)
 COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
-    "import csv, sys, time; from infra.catalog import accelerator, gpu, gpu_machines, gpu_zones, machine_prices, "
-    "places, prices, tables, tpu, vertex, zones; "
+    "import csv, sys, time; from infra.catalog import accelerator, ask, cards, gpu, gpu_machines, gpu_zones, "
+    "machine_prices, named, places, prices, tables, things, tpu, vertex, zones; "
 )
 LOAD = (
-    "places.regions(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
+    "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
     "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_zones.in_zone(''); "
     "machine_prices._rows(); vertex.machines(); vertex.regions(); accelerator.accelerators(); "
 )
@@ -130,6 +131,14 @@ def test_shapes_are_true_copies():
 
     for ours, theirs in zip(tables.rows("tpu_shapes"), default, strict=True):
         assert facts(ours) == {key: theirs[renamed.get(key, key)] for key in facts(ours)}
+
+
+def test_memory_of_chips_is_a_true_copy():
+    """Each generation has the memory that the collection in ../shared/data has, where it has one."""
+    theirs = {row["name"].split()[1].lower(): row["hbm_gib"] for row in collected("accelerators") if row["name"].startswith("TPU v")}
+    ours = {row["generation"]: row["memory_gib"] for row in tables.rows("tpu_chips")}
+
+    assert {name: memory for name, memory in theirs.items() if memory} == {name: ours[name] for name in ("v3", "v4", "v5e", "v5p", "v6e")}
 
 
 def test_zones_are_true_copies():

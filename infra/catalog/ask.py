@@ -1,0 +1,279 @@
+"""Questions that people ask of the catalogue: where is it, what does a zone have, what can be had for so much."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from infra.catalog import gpu_zones, zones
+from infra.catalog.gpu import Gpu, gpus
+from infra.catalog.gpu_machines import Attachment, GpuMachine, attachments, machines
+from infra.catalog.named import resolve
+from infra.catalog.places import check_region, continent_of, region_of, regions
+from infra.catalog.tables import Trust
+from infra.catalog.things import Hour, Thing, accelerator_of, hour, memory_of, name_of
+from infra.catalog.tpu import TpuShape, shapes
+from infra.errors import nearest
+
+WAYS = ("on-demand", "spot", "flex-start", "reservation", "calendar")
+
+
+class NoZone(ValueError):  # noqa: N818 - reads as the finding it is
+    """A place that is no zone."""
+
+    def __init__(self, got: str, message: str, close: Iterable[str]) -> None:
+        self.got = got
+        self.message = message
+        self.nearest = tuple(close)
+        super().__init__(f"{got} {message}; nearest names: {', '.join(self.nearest) or 'none'}")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way of selling."""
+
+    name: str
+    sold: bool | None
+    """None where no source tells."""
+    hour: Hour | None
+    """None where no price is known, or where it is not sold so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """An accelerator in a zone."""
+
+    accelerator: str
+    priced_as: str
+    """What the prices are of."""
+    zone: str
+    region: str
+    trust: Trust
+    ways: tuple[Way, ...]
+    source: str
+    as_of: str
+    notes: str
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether more than one weak source has it there."""
+        return self.trust != "low"
+
+    @property
+    def cheapest(self) -> Decimal:
+        """The lowest known price; without one, infinity, which no price is."""
+        return min((way.hour.usd for way in self.ways if way.hour), default=Decimal("Infinity"))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a thing is."""
+
+    asked: str
+    name: str
+    offers: tuple[Offered, ...]
+    unconfirmed: int
+    """How many weak rows there are, shown or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """What a zone has."""
+
+    zone: str
+    offers: tuple[Offered, ...]
+    near: tuple[str, ...]
+    """Zones of the same region that have something, where nothing is known of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A zone that may sell a thing in some way."""
+
+    zone: str
+    region: str
+    sold: bool | None
+    """None where no source tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A thing that fits, in the region where it costs least."""
+
+    name: str
+    accelerator: str
+    memory_gib: int
+    region: str
+    zones: tuple[str, ...]
+    sold: bool | None
+    """Whether a source says that it is sold this way in one of the zones; None where none tells."""
+    hour: Hour
+    elsewhere: tuple[tuple[str, Decimal], ...]
+    """Further regions at most as dear as asked, cheapest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unpriced:
+    """Things with memory enough, in regions for which no price is known."""
+
+    accelerator: str
+    names: tuple[str, ...]
+    regions: tuple[str, ...]
+
+
+def where(name: str, *, unconfirmed: bool = False, near: str = "") -> Where:
+    """
+    The zones that have what a name stands for: cheapest first, or nearest to a region or zone. A GPU is priced as the smallest machine
+    that has it, by series.
+
+    Raises:
+        UnknownName: It stands for no one thing.
+        UnknownPlace: *near* is in no known region.
+    """
+    found = resolve(name)
+    right, things = _things(found)
+    region = near and (near if near in regions() else region_of(near))
+    if near and region not in regions():
+        check_region(near)
+
+    def order(one: Offered) -> tuple[bool, bool, bool, Decimal, str]:
+        other_region = bool(region) and one.region != region
+        far = bool(region) and continent_of(one.region) != continent_of(region)
+        return not one.confirmed, other_region, far, one.cheapest, one.zone
+
+    offers = sorted((offer for thing in things for offer in _offered(thing)), key=order)
+    weak = sum(not one.confirmed for one in offers)
+    return Where(name, right, tuple(one for one in offers if unconfirmed or one.confirmed), weak)
+
+
+def _things(found: TpuShape | GpuMachine | Gpu) -> tuple[str, tuple[Thing, ...]]:
+    if isinstance(found, Gpu):
+        return found.accelerator_type, tuple(_smallest(found.accelerator_type))
+    return name_of(found), (found,)
+
+
+def _smallest(accelerator_type: str) -> Iterator[GpuMachine | Attachment]:
+    """The smallest machine of each series with one whole GPU or more; for a GPU that is attached, one of it."""
+    taken = set()
+    for one in sorted(machines().values(), key=lambda one: (one.gpus, one.vcpus)):
+        if one.accelerator_type == accelerator_type and one.gpus >= 1 and one.series not in taken:
+            taken.add(one.series)
+            yield one
+    yield from (one for one in attachments() if one.accelerator_type == accelerator_type and one.gpus == 1)
+
+
+def _offered(thing: Thing) -> tuple[Offered, ...]:
+    if isinstance(thing, TpuShape):
+        return tuple(_of_tpu(thing, offer) for offer in zones.offers(thing))
+    return tuple(_of_gpu(thing, offer) for offer in gpu_zones.offers(thing))
+
+
+def _of_tpu(thing: TpuShape, offer: zones.Offer) -> Offered:
+    ways = tuple(_way(thing, offer.region, way, offer.sells(way)) for way in WAYS)
+    return Offered(
+        offer.sold_as, name_of(thing), offer.zone, offer.region, offer.trust, ways, offer.source, offer.as_of, offer.notes
+    )  # fmt: skip
+
+
+def _of_gpu(thing: GpuMachine | Attachment, offer: gpu_zones.GpuOffer) -> Offered:
+    ways = tuple(_way(thing, offer.region, way, offer.sells(thing, way)) for way in WAYS)
+    return Offered(
+        offer.accelerator_type, name_of(thing), offer.zone, offer.region, offer.trust, ways, offer.source, offer.as_of, offer.notes
+    )  # fmt: skip
+
+
+def _way(thing: Thing, region: str, way: str, sold: bool | None) -> Way:
+    return Way(way, sold, None if sold is False else hour(thing, region, way))
+
+
+def zone(name: str) -> Zone:
+    """
+    What a zone has, weak sources included. A TPU is priced as its smallest slice, a GPU as the smallest machine that has it.
+
+    Raises:
+        NoZone: It is a region, or no place that could be a zone.
+    """
+    known = sorted({offer.zone for offer in _everywhere()})
+    if name in regions():
+        raise NoZone(name, "is a region, not a zone", (one for one in known if region_of(one) == name))
+    region = region_of(name)
+    if name not in known and (region not in regions() or not re.fullmatch(r"[a-z]|ai\d[a-z]", name.removeprefix(f"{region}-"))):
+        raise NoZone(name, "is not a zone of Google Cloud", nearest(name.lower(), known))
+    here = sorted((offer for offer in _everywhere() if offer.zone == name), key=lambda one: (not one.confirmed, one.accelerator))
+    near = () if here else tuple(one for one in known if region_of(one) == region)
+    return Zone(name, tuple(here), near)
+
+
+def _everywhere() -> Iterator[Offered]:
+    smallest = {one.sold_as: one for one in sorted(shapes().values(), key=lambda one: -one.chips)}
+    for thing in smallest.values():
+        yield from _offered(thing)
+    for name in gpus():
+        for host in _smallest(name):
+            yield from _offered(host)
+
+
+def search(
+    *, memory_gib: Decimal = Decimal(0), max_usd_hour: Decimal | None = None, way: str = "on-demand", region: str = ""
+) -> tuple[tuple[Found, ...], tuple[Unpriced, ...]]:
+    """
+    What has at least this memory in all and costs at most so much an hour, cheapest first; and apart, what has no known price.
+
+    Only zones that more than one weak source has, and that are not known to sell it in other ways only.
+
+    Raises:
+        UnknownPlace: There is no such region.
+    """
+    if region:
+        check_region(region)
+    every: list[Thing] = [*shapes().values(), *machines().values(), *_attached()]
+    found, unpriced = [], []
+    for thing in every:
+        if memory_of(thing) < memory_gib:
+            continue
+        places = [place for place in _sold(thing, way) if region in ("", place.region)]
+        hours = {place.region: hour(thing, place.region, way) for place in places}
+        fitting = {one: cost for one, cost in hours.items() if cost and (max_usd_hour is None or cost.usd_high <= max_usd_hour)}
+        if blank := tuple(sorted(one for one, cost in hours.items() if cost is None)):
+            unpriced.append((thing, blank))
+        if fitting:
+            found.append(_found(thing, fitting, places))
+    return tuple(sorted(found, key=lambda one: (one.hour.usd, one.name))), _grouped(unpriced)
+
+
+def _found(thing: Thing, hours: dict[str, Hour], places: Iterable[Place]) -> Found:
+    first, *rest = sorted(hours, key=lambda one: (hours[one].usd, one))
+    here = [place for place in places if place.region == first]
+    return Found(
+        name=name_of(thing),
+        accelerator=accelerator_of(thing),
+        memory_gib=memory_of(thing),
+        region=first,
+        zones=tuple(sorted(place.zone for place in here)),
+        sold=any(place.sold for place in here) or None,
+        hour=hours[first],
+        elsewhere=tuple((one, hours[one].usd) for one in rest),
+    )
+
+
+def _attached() -> Iterator[Attachment]:
+    """Each number of GPUs on N1 once: rules for some zones limit the machine, not the number."""
+    yield from (one for one in attachments() if not one.zones)
+
+
+def _sold(thing: Thing, way: str) -> tuple[Place, ...]:
+    """Where a thing may be sold this way, weak sources left out."""
+    if isinstance(thing, TpuShape):
+        every = [(one.trust, Place(one.zone, one.region, one.sells(way))) for one in zones.offers(thing)]
+    else:
+        every = [(one.trust, Place(one.zone, one.region, one.sells(thing, way))) for one in gpu_zones.offers(thing)]
+    return tuple(place for trust, place in every if trust != "low" and place.sold is not False)
+
+
+def _grouped(unpriced: Iterable[tuple[Thing, tuple[str, ...]]]) -> tuple[Unpriced, ...]:
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for thing, where_unknown in unpriced:
+        groups.setdefault((accelerator_of(thing), where_unknown), []).append(name_of(thing))
+    return tuple(Unpriced(accelerator, tuple(names), where_unknown) for (accelerator, where_unknown), names in groups.items())

@@ -1,0 +1,65 @@
+"""What a name that people use stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from infra.catalog.accelerator import accelerators
+from infra.catalog.gpu import Gpu, UnknownGpu, gpu, gpus
+from infra.catalog.gpu import wrong_names as wrong_gpus
+from infra.catalog.gpu_machines import GpuMachine, attachments, machines, n1_size
+from infra.catalog.tpu import TpuShape, UnknownAcceleratorType, shape, shapes, single_hosts
+from infra.catalog.tpu import wrong_names as wrong_slices
+from infra.errors import nearest
+
+
+class UnknownName(ValueError):  # noqa: N818 - reads as the finding it is
+    """A name that stands for no one accelerator or machine with accelerators."""
+
+    def __init__(self, got: str, message: str, close: Iterable[str]) -> None:
+        self.got = got
+        self.message = message
+        self.nearest = tuple(close)
+        """What may be meant, best first."""
+        super().__init__(f"{got} {message}; nearest names: {', '.join(self.nearest) or 'none'}")
+
+
+def resolve(name: str) -> TpuShape | GpuMachine | Gpu:
+    """
+    What a name stands for: an accelerator type, a GPU, a machine type, or a wrong name often seen that means one of them.
+
+    Raises:
+        UnknownName: It stands for none, or for several.
+    """
+    word = name.strip().lower()
+    if word in machines():
+        return machines()[word]
+    try:
+        return shape(name)
+    except UnknownAcceleratorType as error:
+        slices = error
+    try:
+        return gpu(name)
+    except UnknownGpu as error:
+        cards = error
+    if slices.right:
+        return shape(slices.right)
+    if cards.right:
+        return gpu(cards.right)
+    if n1_size(word):
+        attached = dict.fromkeys(one.accelerator_type for one in attachments())
+        raise UnknownName(name, "has no accelerator built in; GPUs are attached to it", attached)
+    if word in wrong_gpus():
+        raise UnknownName(name, "may be any of several GPUs", cards.nearest)
+    if word in wrong_slices():
+        raise UnknownName(name, "may be any of several TPU slices", slices.nearest)
+    if several := _slices_of(word):
+        raise UnknownName(name, "is a TPU without a size", several)
+    close = nearest(word.replace("_", "-"), [*shapes(), *single_hosts(), *gpus(), *machines()], 5)
+    raise UnknownName(name, "is no accelerator and no machine type with accelerators", close)
+
+
+def _slices_of(word: str) -> tuple[str, ...]:
+    """Slices of one host, for a name that says a TPU but not how much of it."""
+    sold = {one.name for one in accelerators().values() if one.is_tpu and word and word in (one.name, one.gke_label, one.tpu_api)}
+    return tuple(name for name, one in shapes().items() if one.single_host and (one.sold_as in sold or one.generation == word))

@@ -1,0 +1,144 @@
+"""`accelform catalog`: zones, zone, show and search."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Accelform = Callable[..., Any]
+
+
+def test_zones_say_way_price_trust_and_age(accelform: Accelform) -> None:
+    """v6e-8 in asia-northeast1-b: 8 chips at 3.24, 1.457074 and 1.35 USD an hour."""
+    ran = accelform("catalog", "zones", "v6e-8")
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("asia-northeast1-b"))
+    assert line.split()[:6] == ["asia-northeast1-b", "25.9200", "11.6566", "10.8000", "high", "2026-07"]
+    assert "9 that only a weak source has" in ran.out
+    assert "us-east4-a" not in ran.out
+
+
+def test_weak_zones_are_marked(accelform: Accelform) -> None:
+    """Shown on request, they say that they are unconfirmed."""
+    out = accelform("catalog", "zones", "v6e-8", "--unconfirmed").out
+    (line,) = (line for line in out.splitlines() if line.startswith("us-east4-a"))
+    assert "low: unconfirmed" in line
+
+
+def test_an_unknown_price_is_called_unknown(accelform: Accelform) -> None:
+    """In asia-east1 no price of v6e is known: the word in text, null for machines."""
+    out = accelform("catalog", "zones", "v6e-8", "--near", "asia-east1").out
+    (line,) = (line for line in out.splitlines() if line.startswith("asia-east1-c"))
+    assert line.split()[1:4] == ["unknown"] * 3
+    (offer,) = (one for one in accelform("catalog", "zones", "v6e-8", "--json").data["zones"] if one["zone"] == "asia-east1-c")
+    assert {way["hour"] for way in offer["ways"].values()} == {None}
+
+
+def test_machines_get_exact_prices_with_source_and_date(accelform: Accelform) -> None:
+    """Every digit of the table, as text."""
+    data = accelform("catalog", "zones", "g2-standard-4", "--json").data
+    (offer,) = (one for one in data["zones"] if one["zone"] == "asia-east1-a")
+    hour = offer["ways"]["on-demand"]["hour"]
+    assert (hour["usd"], hour["as_of"], hour["trust"]) == ("0.8184411", "2026-07-30", "high")
+    assert "pricing.yml" in hour["source"]
+
+
+def test_a_wrong_name_is_answered_with_the_right_one(accelform: Accelform) -> None:
+    """The answer says what was meant."""
+    assert accelform("catalog", "show", "v5e-16").out.startswith("v5e-16 is v5litepod-16: TPU slice\n")
+    assert accelform("catalog", "zones", "l4").out.startswith("l4 is nvidia-l4: USD an hour of g2-standard-4")
+
+
+def test_a_zone_lists_tpus_and_gpus(accelform: Accelform) -> None:
+    """asia-east1-c has both."""
+    ran = accelform("catalog", "zone", "asia-east1-c")
+    assert ran.code == 0
+    assert [line.split()[0] for line in ran.out.splitlines() if line.startswith(("nvidia-l4", "tpu-"))] == [
+        "nvidia-l4",
+        "tpu-v2-8",
+        "tpu-v5e",
+        "tpu-v6e",
+    ]
+    data = accelform("catalog", "zone", "asia-east1-c", "--json").data
+    assert (data["known"], len(data["offers"])) == (True, 9)
+
+
+def test_a_zone_without_rows_is_said_to_be_unknown(accelform: Accelform) -> None:
+    """Nothing known is neither an error nor an empty table."""
+    ran = accelform("catalog", "zone", "asia-east1-d")
+    assert ran.code == 0
+    assert "nothing is known of asia-east1-d" in ran.out
+    assert accelform("catalog", "zone", "asia-east1-d", "--json").data["known"] is False
+
+
+def test_show_names_sources_and_dates(accelform: Accelform) -> None:
+    """A card ends with who says so."""
+    out = accelform("catalog", "show", "v5p-8").out
+    assert "ct5p-hightpu-4t" in out
+    assert "system_characteristics.py" in out
+    card = accelform("catalog", "show", "v2-8", "--json").data
+    assert (card["facts"]["topology"], card["facts"]["memory_gib"]) == (None, 64)
+    assert {origin["of"] for origin in card["origins"]} == {"shape", "memory", "names"}
+
+
+def test_search_lists_the_unknown_apart(accelform: Accelform) -> None:
+    """80 GiB as spot for 4 USD: v6e-4 leads; tpu7x has no spot price and is under the unknown."""
+    arguments = ("catalog", "search", "--memory-gib", "80", "--max-usd-hour", "4", "--spot")
+    fits, _, unknown = accelform(*arguments).out.partition("the price is unknown")
+    assert [line.split()[:3] for line in fits.splitlines()][3] == ["v6e-4", "128", "1.0692"]
+    assert "tpu7x" in unknown
+    assert "tpu7x" not in fits
+    data = accelform(*arguments, "--json").data
+    assert (data["way"], data["found"][0]["hour"]["usd"]) == ("spot", "1.0692")
+    assert "0" not in {one["hour"]["usd"] for one in data["found"]}
+
+
+def test_search_finds_nothing_in_a_sentence(accelform: Accelform) -> None:
+    """No table without rows."""
+    ran = accelform("catalog", "search", "--memory-gib", "80", "--max-usd-hour", "0.01")
+    assert ran.code == 0
+    assert "nothing with a known price fits" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first", "allowed"),
+    [
+        (("zones", "v6e"), "accelform catalog zones: NAME: 'v6e' is a TPU without a size", "v6e-1, v6e-4, v6e-8"),
+        (("zones", "v6e-8", "--near", "us-east55"), "accelform catalog zones: --near: 'us-east55' is not", "us-east5"),
+        (("show", "h100"), "accelform catalog show: NAME: 'h100' may be any of several", "nvidia-h100-80gb, nvidia-h100-mega-80gb"),
+        (("show", "\x1b[31m"), "accelform catalog show: NAME: '\\x1b[31m' is no accelerator", "v6e-8"),
+        (("zone", "asia-east1"), "accelform catalog zone: ZONE: 'asia-east1' is a region, not a zone", "asia-east1-a, asia-east1-b"),
+        (("search", "--memory-gib", "nan"), "accelform catalog search: --memory-gib: 'nan' is not a number", "above 0"),
+        (("search", "--max-usd-hour", "0"), "accelform catalog search: --max-usd-hour: '0' is not a number", "above 0"),
+        (("search", "--region", "asia-east1-c"), "accelform catalog search: --region: 'asia-east1-c' is not", "asia-east1"),
+    ],
+)
+def test_fails_on_what_the_catalogue_does_not_know(arguments: tuple[str, ...], first: str, allowed: str, accelform: Accelform) -> None:
+    """Where, what, got, allowed and fix; with --json the same for machines."""
+    ran = accelform("catalog", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    where, may, fix = ran.err.splitlines()
+    assert where.startswith(first)
+    assert may.startswith("  allowed: ")
+    assert allowed in may
+    assert fix.startswith("  fix: ")
+    assert accelform("catalog", *arguments, "--json").data["exit_code"] == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [("zones", "l4"), ("zone", "asia-east1-c"), ("show", "v6e-8"), ("search", "--spot")], ids=lambda x: x[0]
+)
+def test_an_answer_takes_less_than_half_a_second(arguments: tuple[str, ...]) -> None:
+    """Each command as a whole process: goal 0.5 s of CPU, the best of three."""
+    command = [sys.executable, "-c", "from infra.cli.app import main; main()", "catalog", *arguments]
+    taken = []
+    for _ in range(3):
+        before = os.times()
+        subprocess.run(command, check=True, capture_output=True)
+        after = os.times()
+        taken.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert min(taken) < 0.5
