@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 from infra.catalog import gpu_zones, zones
 from infra.catalog.gpu import Gpu, gpus
@@ -123,7 +124,7 @@ class Unpriced:
     regions: tuple[str, ...]
 
 
-def where(name: str, *, unconfirmed: bool = False, near: str = "") -> Where:
+def where(name: str, *, unconfirmed: bool = False, near: str | None = None) -> Where:
     """
     The zones that have what a name stands for: cheapest first, or nearest to a region or zone. A GPU is priced as the smallest machine
     that has it, by series.
@@ -134,16 +135,16 @@ def where(name: str, *, unconfirmed: bool = False, near: str = "") -> Where:
     """
     found = resolve(name)
     right, things = _things(found)
-    region = near and (near if near in regions() else region_of(near))
-    if near and region not in regions():
+    region = near if near is None or near in regions() else region_of(near)
+    if near is not None and region not in regions():
         check_region(near)
 
     def order(one: Offered) -> tuple[bool, bool, bool, Decimal, str]:
-        other_region = bool(region) and one.region != region
-        far = bool(region) and continent_of(one.region) != continent_of(region)
+        other_region = region is not None and one.region != region
+        far = region is not None and continent_of(one.region) != continent_of(region)
         return not one.confirmed, other_region, far, one.cheapest, one.zone
 
-    offers = sorted((offer for thing in things for offer in _offered(thing)), key=order)
+    offers = sorted((_offered(thing, row) for thing in things for row in _rows(thing)), key=order)
     weak = sum(not one.confirmed for one in offers)
     return Where(name, right, tuple(one for one in offers if unconfirmed or one.confirmed), weak)
 
@@ -164,28 +165,31 @@ def _smallest(accelerator_type: str) -> Iterator[GpuMachine | Attachment]:
     yield from (one for one in attachments() if one.accelerator_type == accelerator_type and one.gpus == 1)
 
 
-def _offered(thing: Thing) -> tuple[Offered, ...]:
+Row = tuple[zones.Offer | gpu_zones.GpuOffer, Callable[[str], bool | None]]
+"""A row of the tables of zones, and what it says of each way of selling a thing."""
+
+
+def _rows(thing: Thing) -> Iterator[Row]:
     if isinstance(thing, TpuShape):
-        return tuple(_of_tpu(thing, offer) for offer in zones.offers(thing))
-    return tuple(_of_gpu(thing, offer) for offer in gpu_zones.offers(thing))
+        yield from ((offer, offer.sells) for offer in zones.offers(thing))
+    else:
+        yield from ((offer, partial(offer.sells, thing)) for offer in gpu_zones.offers(thing))
 
 
-def _of_tpu(thing: TpuShape, offer: zones.Offer) -> Offered:
-    ways = tuple(_way(thing, offer.region, way, offer.sells(way)) for way in WAYS)
+def _offered(thing: Thing, row: Row) -> Offered:
+    offer, sells = row
+    ways = [(way, sells(way)) for way in WAYS]
     return Offered(
-        offer.sold_as, name_of(thing), offer.zone, offer.region, offer.trust, ways, offer.source, offer.as_of, offer.notes
-    )  # fmt: skip
-
-
-def _of_gpu(thing: GpuMachine | Attachment, offer: gpu_zones.GpuOffer) -> Offered:
-    ways = tuple(_way(thing, offer.region, way, offer.sells(thing, way)) for way in WAYS)
-    return Offered(
-        offer.accelerator_type, name_of(thing), offer.zone, offer.region, offer.trust, ways, offer.source, offer.as_of, offer.notes
-    )  # fmt: skip
-
-
-def _way(thing: Thing, region: str, way: str, sold: bool | None) -> Way:
-    return Way(way, sold, None if sold is False else hour(thing, region, way))
+        accelerator=accelerator_of(thing),
+        priced_as=name_of(thing),
+        zone=offer.zone,
+        region=offer.region,
+        trust=offer.trust,
+        ways=tuple(Way(way, sold, None if sold is False else hour(thing, offer.region, way)) for way, sold in ways),
+        source=offer.source,
+        as_of=offer.as_of,
+        notes=offer.notes,
+    )
 
 
 def zone(name: str) -> Zone:
@@ -195,28 +199,28 @@ def zone(name: str) -> Zone:
     Raises:
         NoZone: It is a region, or no place that could be a zone.
     """
-    known = sorted({offer.zone for offer in _everywhere()})
+    rows = list(_everywhere())
+    known = sorted({row[0].zone for _, row in rows})
     if name in regions():
         raise NoZone(name, "is a region, not a zone", (one for one in known if region_of(one) == name))
     region = region_of(name)
     if name not in known and (region not in regions() or not re.fullmatch(r"[a-z]|ai\d[a-z]", name.removeprefix(f"{region}-"))):
         raise NoZone(name, "is not a zone of Google Cloud", nearest(name.lower(), known))
-    here = sorted((offer for offer in _everywhere() if offer.zone == name), key=lambda one: (not one.confirmed, one.accelerator))
+    offers = [_offered(thing, row) for thing, row in rows if row[0].zone == name]
+    here = sorted(offers, key=lambda one: (not one.confirmed, one.accelerator))
     near = () if here else tuple(one for one in known if region_of(one) == region)
     return Zone(name, tuple(here), near)
 
 
-def _everywhere() -> Iterator[Offered]:
+def _everywhere() -> Iterator[tuple[Thing, Row]]:
+    """Every row, with the smallest thing that it is about."""
     smallest = {one.sold_as: one for one in sorted(shapes().values(), key=lambda one: -one.chips)}
-    for thing in smallest.values():
-        yield from _offered(thing)
-    for name in gpus():
-        for host in _smallest(name):
-            yield from _offered(host)
+    hosts = (host for name in gpus() for host in _smallest(name))
+    yield from ((thing, row) for thing in (*smallest.values(), *hosts) for row in _rows(thing))
 
 
 def search(
-    *, memory_gib: Decimal = Decimal(0), max_usd_hour: Decimal | None = None, way: str = "on-demand", region: str = ""
+    *, memory_gib: Decimal = Decimal(0), max_usd_hour: Decimal | None = None, way: str = "on-demand", region: str | None = None
 ) -> tuple[tuple[Found, ...], tuple[Unpriced, ...]]:
     """
     What has at least this memory in all and costs at most so much an hour, cheapest first; and apart, what has no known price.
@@ -226,15 +230,15 @@ def search(
     Raises:
         UnknownPlace: There is no such region.
     """
-    if region:
+    if region is not None:
         check_region(region)
     every: list[Thing] = [*shapes().values(), *machines().values(), *_attached()]
     found, unpriced = [], []
     for thing in every:
         if memory_of(thing) < memory_gib:
             continue
-        places = [place for place in _sold(thing, way) if region in ("", place.region)]
-        hours = {place.region: hour(thing, place.region, way) for place in places}
+        places = [place for place in _sold(thing, way) if region in (None, place.region)]
+        hours = {one: hour(thing, one, way) for one in {place.region for place in places}}
         fitting = {one: cost for one, cost in hours.items() if cost and (max_usd_hour is None or cost.usd_high <= max_usd_hour)}
         if blank := tuple(sorted(one for one, cost in hours.items() if cost is None)):
             unpriced.append((thing, blank))
@@ -265,11 +269,8 @@ def _attached() -> Iterator[Attachment]:
 
 def _sold(thing: Thing, way: str) -> tuple[Place, ...]:
     """Where a thing may be sold this way, weak sources left out."""
-    if isinstance(thing, TpuShape):
-        every = [(one.trust, Place(one.zone, one.region, one.sells(way))) for one in zones.offers(thing)]
-    else:
-        every = [(one.trust, Place(one.zone, one.region, one.sells(thing, way))) for one in gpu_zones.offers(thing)]
-    return tuple(place for trust, place in every if trust != "low" and place.sold is not False)
+    rows = ((offer, sells(way)) for offer, sells in _rows(thing) if offer.trust != "low")
+    return tuple(Place(offer.zone, offer.region, sold) for offer, sold in rows if sold is not False)
 
 
 def _grouped(unpriced: Iterable[tuple[Thing, tuple[str, ...]]]) -> tuple[Unpriced, ...]:

@@ -42,6 +42,8 @@ def resolve(name: str) -> TpuShape | GpuMachine | Gpu:
         return gpu(name)
     except UnknownGpu as error:
         cards = error
+    if several := _slices_of(word):
+        raise UnknownName(name, "is a TPU without a size", several)
     if slices.right:
         return shape(slices.right)
     if cards.right:
@@ -53,8 +55,6 @@ def resolve(name: str) -> TpuShape | GpuMachine | Gpu:
         raise UnknownName(name, "may be any of several GPUs", cards.nearest)
     if word in wrong_slices():
         raise UnknownName(name, "may be any of several TPU slices", slices.nearest)
-    if several := _slices_of(word):
-        raise UnknownName(name, "is a TPU without a size", several)
     close = nearest(word.replace("_", "-"), [*shapes(), *single_hosts(), *gpus(), *machines()], 5)
     raise UnknownName(name, "is no accelerator and no machine type with accelerators", close)
 

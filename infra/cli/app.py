@@ -207,7 +207,7 @@ Named = Annotated[
 @catalog.command()
 def zones(
     name: Named,
-    near: Annotated[str, typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)")] = "",
+    near: Annotated[str | None, typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)")] = None,
     unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Show zones that only a weak source has, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -238,7 +238,7 @@ def search(
     memory_gib: Annotated[str | None, typer.Option(metavar="GIB", help="Memory of all accelerators together, at least.")] = None,
     max_usd_hour: Annotated[str | None, typer.Option(metavar="USD", help="Price an hour, at most.")] = None,
     spot: Annotated[bool, typer.Option("--spot", help="As spot. (default: on demand)")] = False,
-    region: Annotated[str, typer.Option(help="In this region only. (default: every region)")] = "",
+    region: Annotated[str | None, typer.Option(help="In this region only. (default: every region)")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what has so much memory for so little money, cheapest first; what has no known price is listed apart."""

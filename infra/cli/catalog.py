@@ -23,7 +23,7 @@ PRICED = ("on-demand", "spot", "flex-start")
 """Ways with a column of their own. A reservation costs what on-demand does."""
 
 
-def zones(name: str, *, near: str, unconfirmed: bool, as_json: bool) -> int:
+def zones(name: str, *, near: str | None, unconfirmed: bool, as_json: bool) -> int:
     with _refused("zones", "NAME", NAMES):
         found = ask.where(name, unconfirmed=unconfirmed, near=near)
     if as_json:
@@ -34,7 +34,7 @@ def zones(name: str, *, near: str, unconfirmed: bool, as_json: bool) -> int:
     one = f" of {things[0]}" if len(things) == 1 and things[0] != found.name else ""
     _say(f"{_meant(found.asked, found.name)}: USD an hour{one}, host included, without tax")
     _print(_offers(found.offers, place=True, thing=len(things) > 1) if found.offers else "no zone is known to have it")
-    if found.name in gpus():
+    if found.offers and found.name in gpus():
         _say(f"the prices are of the smallest machine with one whole GPU; more machines: accelform catalog show {found.name}")
     hidden = 0 if unconfirmed else found.unconfirmed
     _say(*_legend(found.offers), f"not shown: {hidden} that only a weak source has; see them: --unconfirmed" if hidden else "")
@@ -73,7 +73,7 @@ def show(name: str, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, region: str, as_json: bool) -> int:
+def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, region: str | None, as_json: bool) -> int:
     memory = Decimal(0) if memory_gib is None else _number("--memory-gib", memory_gib, "80")
     limit = None if max_usd_hour is None else _number("--max-usd-hour", max_usd_hour, "4")
     way = "spot" if spot else "on-demand"
@@ -84,9 +84,11 @@ def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, regi
         return ExitCode.OK
     _say(f"{way}, USD an hour, host included, without tax")
     columns = ("what", "GiB", "USD", "region", "zones", f"sold as {way}", "trust", "as of", "more regions")
-    _print(
-        aligned(columns, map(_row, found), right=("GiB", "USD", "more regions"), fold=40) if found else "nothing with a known price fits"
-    )
+    if found:
+        _print(aligned(columns, map(_row, found), right=("GiB", "USD", "more regions"), fold=40))
+        _say("trust and date are those of the price; zones that only a weak source has are left out")
+    else:
+        _print("nothing with a known price fits")
     if unpriced:
         _say("memory enough, but the price is unknown:")
         apart = [(group.accelerator, _several(group.names), ", ".join(group.regions)) for group in unpriced]

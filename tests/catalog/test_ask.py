@@ -47,6 +47,7 @@ def test_a_wrong_name_that_means_one_thing_is_that_thing(name: str, right: str) 
         ("h100", ("nvidia-h100-80gb", "nvidia-h100-mega-80gb")),
         ("v6e-2", ("v6e-1", "v6e-4")),
         ("v6e", ("v6e-1", "v6e-4", "v6e-8")),
+        ("v5p", ("v5p-8",)),
         ("tpu-v6e-slice", ("v6e-1", "v6e-4", "v6e-8")),
         ("n1-standard-4", ("nvidia-tesla-t4", "nvidia-tesla-p4", "nvidia-tesla-v100", "nvidia-tesla-p100")),
         ("zzz", ()),

@@ -29,6 +29,14 @@ def test_weak_zones_are_marked(accelform: Accelform) -> None:
     assert "low: unconfirmed" in line
 
 
+def test_what_no_firm_source_has_anywhere_is_said_so(accelform: Accelform) -> None:
+    """GB300 is in one weak row only."""
+    out = accelform("catalog", "zones", "gb300").out
+    assert "no zone is known to have it" in out
+    assert "1 that only a weak source has" in out
+    assert "\nus-central1-b " in accelform("catalog", "zones", "gb300", "--unconfirmed").out
+
+
 def test_an_unknown_price_is_called_unknown(accelform: Accelform) -> None:
     """In asia-east1 no price of v6e is known: the word in text, null for machines."""
     out = accelform("catalog", "zones", "v6e-8", "--near", "asia-east1").out
@@ -109,6 +117,9 @@ def test_search_finds_nothing_in_a_sentence(accelform: Accelform) -> None:
     [
         (("zones", "v6e"), "accelform catalog zones: NAME: 'v6e' is a TPU without a size", "v6e-1, v6e-4, v6e-8"),
         (("zones", "v6e-8", "--near", "us-east55"), "accelform catalog zones: --near: 'us-east55' is not", "us-east5"),
+        (("zones", "v6e-8", "--near", ""), "accelform catalog zones: --near: '' is not", "a region such as"),
+        (("zone", ""), "accelform catalog zone: ZONE: '' is not a zone", "a zone such as"),
+        (("search", "--region", ""), "accelform catalog search: --region: '' is not", "a region such as"),
         (("show", "h100"), "accelform catalog show: NAME: 'h100' may be any of several", "nvidia-h100-80gb, nvidia-h100-mega-80gb"),
         (("show", "\x1b[31m"), "accelform catalog show: NAME: '\\x1b[31m' is no accelerator", "v6e-8"),
         (("zone", "asia-east1"), "accelform catalog zone: ZONE: 'asia-east1' is a region, not a zone", "asia-east1-a, asia-east1-b"),
