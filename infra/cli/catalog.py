@@ -84,15 +84,13 @@ def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, regi
         return ExitCode.OK
     _say(f"{way}, USD an hour, host included, without tax")
     columns = ("what", "GiB", "USD", "region", "zones", f"sold as {way}", "trust", "as of", "more regions")
-    if found:
-        _print(aligned(columns, map(_row, found), right=("GiB", "USD", "more regions"), fold=40))
-        _say("trust and date are those of the price; zones that only a weak source has are left out")
-    else:
-        _print("nothing with a known price fits")
+    table = aligned(columns, map(_row, found), right=("GiB", "USD", "more regions"), fold=40)
+    _print(table if found else "nothing with a known price fits")
     if unpriced:
         _say("memory enough, but the price is unknown:")
         apart = [(group.accelerator, _several(group.names), ", ".join(group.regions)) for group in unpriced]
         _print(aligned(("accelerator", "as", "regions"), apart, fold=60))
+    _say("trust and date are those of the price; zones that only a weak source has are left out")
     return ExitCode.OK
 
 
