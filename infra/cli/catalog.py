@@ -6,17 +6,18 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.catalog import ask
-from infra.catalog.cards import Value
-from infra.catalog.cards import show as card_of
 from infra.catalog.gpu import gpus
 from infra.catalog.named import UnknownName
 from infra.catalog.places import UnknownPlace
 from infra.catalog.things import Hour
 from infra.cli.output import aligned, print_json
 from infra.errors import ExitCode, Problem, SpecError
+
+if TYPE_CHECKING:
+    from infra.catalog.cards import Value
 
 NAMES = "a TPU slice such as v6e-8, a GPU such as nvidia-l4, a machine type such as g2-standard-4"
 PRICED = ("on-demand", "spot", "flex-start")
@@ -57,8 +58,10 @@ def zone(name: str, *, as_json: bool) -> int:
 
 
 def show(name: str, *, as_json: bool) -> int:
+    from infra.catalog import cards
+
     with _refused("show", "NAME", NAMES):
-        card = card_of(name)
+        card = cards.show(name)
     if as_json:
         told = [{"of": x.of, "source": x.source, "as_of": x.as_of, "trust": x.trust, "notes": x.notes} for x in card.origins]
         names = {"asked": card.asked, "name": card.name, "kind": card.kind}
