@@ -150,7 +150,7 @@ def test_fails_on_what_the_catalogue_does_not_know(arguments: tuple[str, ...], f
     ],
     ids=lambda arguments: arguments[0],
 )
-def test_an_answer_takes_less_than_half_a_second(arguments: tuple[str, ...]) -> None:
+def test_an_answer_takes_less_than_a_second(arguments: tuple[str, ...]) -> None:
     """Each command as a whole process: goal 0.5 s of CPU. Up to five tries, as others on this machine slow a try down."""
     command = [sys.executable, "-c", "from infra.cli.app import main; main()", "catalog", *arguments]
 
