@@ -91,6 +91,13 @@ def test_policy_is_changed_by_whoever_read_it_last(ask: Any) -> None:
     assert (late.status, late.body["error"]["status"]) == (409, "ABORTED")
 
 
+@pytest.mark.parametrize("parent", [{}, {"type": "folder"}, {"id": "12"}, {"type": "shop", "id": "12"}])
+def test_a_parent_without_type_or_id_is_refused(ask: Any, parent: dict[str, str]) -> None:
+    body = {"projectId": "shop-new", "parent": parent}
+    assert ask("POST", HOST, "v1/projects", body).status == 400
+    assert ask("GET", HOST, "v1/projects/shop-new").status == 403
+
+
 def test_audit_configs_of_a_policy_stay(ask: Any) -> None:
     audit = [{"service": "allServices", "auditLogConfigs": [{"logType": "DATA_READ"}]}]
 

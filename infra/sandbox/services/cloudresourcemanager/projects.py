@@ -51,6 +51,7 @@ def update(call: Call) -> Any:
     call.target = call.owner
     body = _active(call)
     kept = {key: value for key, value in body.items() if key not in ("name", "labels")}
+    _check_parent(call.body.get("parent"))
     after = kept | {key: call.body[key] for key in ("name", "labels", "parent") if key in call.body}
     if after.get("projectId") != call.body.get("projectId", body["projectId"]):
         raise invalid("project_id is read-only after creation.", "project_id")
@@ -152,10 +153,17 @@ def _typed(call: Call, body: Body) -> Body:
 def _v1(call: Call, body: Body) -> Body:
     """A sent project in v1's words, without what only the server says."""
     if call.version == "v1":
+        _check_parent(body.get("parent"))
         return {key: body[key] for key in ("projectId", "name", "labels", "parent") if key in body}
     out: Body = {key: body[key] for key in ("projectId", "labels") if key in body}
     out |= {"name": body["displayName"]} if "displayName" in body else {}
     return out | ({"parent": _resource_id(body["parent"])} if "parent" in body else {})
+
+
+def _check_parent(parent: Body | None) -> None:
+    """v1's form of a parent: `{type: folder, id: "123"}`, both needed (discovery document, ResourceId)."""
+    if parent is not None and not (parent.get("type") in ("folder", "organization") and parent.get("id")):
+        raise invalid("Request contains an invalid argument.", "parent", "parent must have the type folder or organization, and an id")
 
 
 def _resource_id(parent: str) -> Body:
