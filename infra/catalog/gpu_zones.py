@@ -8,10 +8,9 @@ from functools import cache
 
 from infra.catalog import machine_prices
 from infra.catalog.gpu_machines import Attachment, GpuMachine
-from infra.catalog.places import continent_of, region_of
-from infra.catalog.prices import PriceUnknown
+from infra.catalog.offers import Reason, reason_against
+from infra.catalog.offers import nearest as nearest_of
 from infra.catalog.tables import Trust, rows, trust_of, words
-from infra.catalog.zones import Reason
 
 Host = GpuMachine | Attachment
 """A machine type with GPUs, or GPUs on a machine of N1."""
@@ -86,37 +85,24 @@ def check_offered(host: Host, zone: str, provisioning: str) -> GpuOffer:
         GpuNotOffered: `impossible` (no source has it there), `unconfirmed` (only a source of low trust), or `not-sold` (not this way).
     """
     found = next((offer for offer in offers(host) if offer.zone == zone), None)
-    if found is None:
-        reason: Reason = "impossible"
-    elif found.trust == "low":
-        reason = "unconfirmed"
-    elif found.sells(host, provisioning) is False:
-        reason = "not-sold"
-    else:
-        return found
-    raise GpuNotOffered(host, zone, reason, nearest(host, zone, provisioning))
+    reason = reason_against(found, lambda offer: offer.sells(host, provisioning))
+    if reason is not None:
+        raise GpuNotOffered(host, zone, reason, nearest(host, zone, provisioning))
+    assert found is not None
+    return found
 
 
 def nearest(host: Host, zone: str, provisioning: str) -> tuple[GpuOffer, ...]:
-    """Offers that would do: same region first, then same continent, then firmer sources, then the lower price, then by name."""
-
-    def distance(offer: GpuOffer) -> tuple[bool, bool, bool, Decimal, str]:
-        return (
-            offer.region != region_of(zone),
-            continent_of(offer.region) != continent_of(zone),
-            offer.trust != "high",
-            _price(host, offer.region, provisioning),
-            offer.zone,
-        )
-
-    able = (one for one in offers(host) if one.trust != "low" and one.sells(host, provisioning) is not False)
-    return tuple(sorted(able, key=distance))
+    """Offers that would do, nearest first."""
+    return nearest_of(
+        offers(host),
+        zone,
+        sells=lambda offer: offer.sells(host, provisioning),
+        price=lambda region: _price(host, region, provisioning),
+    )
 
 
 def _price(host: Host, region: str, provisioning: str) -> Decimal:
-    try:
-        if isinstance(host, GpuMachine):
-            return machine_prices.machine_hour(host.machine_type, region, provisioning).usd
-        return machine_prices.gpu_hour(host.accelerator_type, region, provisioning).usd
-    except PriceUnknown:
-        return Decimal("Infinity")
+    if isinstance(host, GpuMachine):
+        return machine_prices.machine_hour(host.machine_type, region, provisioning).usd
+    return machine_prices.gpu_hour(host.accelerator_type, region, provisioning).usd

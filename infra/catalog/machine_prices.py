@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from infra.catalog.gpu_machines import n1_size
-from infra.catalog.prices import Price, PriceUnknown
+from infra.catalog.prices import Price, PriceUnknown, as_billed, billed_as
 from infra.catalog.tables import rows, trust_of
 
 
@@ -20,14 +20,12 @@ def _rows() -> Mapping[tuple[str, str, str], dict[str, str]]:
 
 def _price(item: str, unit: str, region: str, provisioning: str) -> Price:
     """A reservation is billed at the on-demand rate, used or not, as that of a TPU; discounts are not applied."""
-    row = _rows().get((item, region, "on-demand" if provisioning == "reservation" else provisioning))
+    row = _rows().get((item, region, billed_as(provisioning)))
     if row is None or row["unit"] != unit:
         raise PriceUnknown(f"{item} {unit.replace('_', '-')}, {provisioning}", region)
     usd = Decimal(row["usd"])
     found = Price(item, unit, region, usd, usd, usd, "", row["source"], row["as_of"], trust_of(row), row["notes"])
-    if provisioning == "reservation":
-        return replace(found, trust="medium", notes="billed at the on-demand rate, used or not; no discount applied")
-    return found
+    return as_billed(found, provisioning)
 
 
 def machine_hour(machine_type: str, region: str, provisioning: str) -> Price:

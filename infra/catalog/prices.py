@@ -113,10 +113,19 @@ def tpu_chip_hour(shape: TpuShape, region: str, provisioning: str) -> Price:
     Raises:
         PriceUnknown: No source has one for this region and way of selling.
     """
-    billed_as = "on-demand" if provisioning == "reservation" else provisioning
-    found = _prices().get((shape.sold_as, region, billed_as))
+    found = _prices().get((shape.sold_as, region, billed_as(provisioning)))
     if found is None:
         raise PriceUnknown(f"{shape.sold_as} chip-hour, {provisioning}", region)
+    return as_billed(found, provisioning)
+
+
+def billed_as(provisioning: str) -> str:
+    """Whose rate is billed: for a reservation the on-demand one, used or not."""
+    return "on-demand" if provisioning == "reservation" else provisioning
+
+
+def as_billed(found: Price, provisioning: str) -> Price:
+    """A price of `billed_as`, with what is to be known of it."""
     if provisioning == "reservation":
         return replace(found, trust="medium", notes="billed at the on-demand rate, used or not; no discount applied")
     return found

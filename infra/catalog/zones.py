@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache
-from typing import Literal
 
 from infra.catalog import prices
-from infra.catalog.places import continent_of, region_of
+from infra.catalog.offers import Reason, reason_against
+from infra.catalog.offers import nearest as nearest_of
 from infra.catalog.tables import Trust, rows, trust_of
 from infra.catalog.tpu import TpuShape
 
 FLEX_START = "flex-start"
-
-Reason = Literal["impossible", "unconfirmed", "not-sold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,32 +86,18 @@ def check_offered(shape: TpuShape, zone: str, provisioning: str) -> Offer:
         NotOffered: `impossible` (no source has it there), `unconfirmed` (only a source of low trust), or `not-sold` (not this way).
     """
     found = next((offer for offer in offers(shape) if offer.zone == zone), None)
-    if found is None:
-        reason: Reason = "impossible"
-    elif found.trust == "low":
-        reason = "unconfirmed"
-    elif found.sells(provisioning) is False:
-        reason = "not-sold"
-    else:
-        return found
-    raise NotOffered(shape, zone, reason, nearest(shape, zone, provisioning))
+    reason = reason_against(found, lambda offer: offer.sells(provisioning))
+    if reason is not None:
+        raise NotOffered(shape, zone, reason, nearest(shape, zone, provisioning))
+    assert found is not None
+    return found
 
 
 def nearest(shape: TpuShape, zone: str, provisioning: str) -> tuple[Offer, ...]:
-    """Offers that would do: same region first, then same continent, then firmer sources, then the lower price, then by name."""
-
-    def distance(offer: Offer) -> tuple[bool, bool, bool, Decimal, str]:
-        try:
-            price = prices.tpu_chip_hour(shape, offer.region, provisioning).usd
-        except prices.PriceUnknown:
-            price = Decimal("Infinity")
-        return (
-            offer.region != region_of(zone),
-            continent_of(offer.region) != continent_of(zone),
-            offer.trust != "high",
-            price,
-            offer.zone,
-        )
-
-    able = (one for one in offers(shape) if one.trust != "low" and one.sells(provisioning) is not False)
-    return tuple(sorted(able, key=distance))
+    """Offers that would do, nearest first."""
+    return nearest_of(
+        offers(shape),
+        zone,
+        sells=lambda offer: offer.sells(provisioning),
+        price=lambda region: prices.tpu_chip_hour(shape, region, provisioning).usd,
+    )

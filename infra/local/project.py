@@ -6,17 +6,19 @@ The project that sandbox runs use: the checkout's own program, with generated co
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from infra.check import StackFile
 from infra.clouds import CONFIG_KEY, COPY_KEY, SANDBOX, copy_of
 from infra.errors import MachineError
-from infra.local.engine import find
+from infra.local.engine import atomic, find
 from infra.local.home import Home
 from infra.sandbox.endpoints import provider_config
 
@@ -35,7 +37,7 @@ def checkout(folder: Path) -> Path:
 
 
 def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> None:
-    """Writes the project and a copy of each stack file, for a sandbox at *base*. Nothing that is as it should be is written again."""
+    """Writes the project and a copy of each stack file, for a sandbox at *base*."""
     from ruamel.yaml import YAML
 
     home.project.mkdir(mode=0o700, exist_ok=True)
@@ -46,7 +48,7 @@ def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> Non
     settings = yaml.load((root / "Pulumi.yaml").read_text(encoding="utf-8"))
     settings["stackConfigDir"] = os.path.relpath(home.stacks, home.project)
     settings["runtime"]["options"]["virtualenv"] = sys.prefix
-    _write(yaml, settings, home.project / "Pulumi.yaml")
+    atomic.write(home.project / "Pulumi.yaml", _text(yaml, settings))
     for stack in stacks:
         target = home.stacks / f"Pulumi.{stack.stack}.yaml"
         before = yaml.load(target.read_text(encoding="utf-8")) if target.exists() else {}
@@ -55,7 +57,7 @@ def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> Non
         config[COPY_KEY] = copy_of(stack.path)
         config.update({f"gcp:{key}": value for key, value in provider_config(base).items()})
         salt = {"encryptionsalt": before["encryptionsalt"]} if "encryptionsalt" in before else {}
-        _write(yaml, salt | {"config": config}, target)
+        atomic.write(target, _text(yaml, salt | {"config": config}))
 
 
 PULUMI = """\
@@ -72,19 +74,14 @@ exit $code
 
 def write_pulumi(home: Home, engine: find.Engine) -> None:
     """Puts `pulumi` into the home's `bin`, for shells that `accelform env` prepares."""
-    home.bin.mkdir(mode=0o700, exist_ok=True)
     text = PULUMI.format(engine=shlex.quote(str(engine.path)), locks=shlex.quote(str(home.state / ".pulumi" / "locks")))
-    beside = home.bin / f".pulumi.{os.getpid()}"
-    beside.write_text(text, encoding="utf-8")
-    beside.chmod(0o700)
-    beside.replace(home.bin / "pulumi")
+    atomic.write(home.bin / "pulumi", text, mode=0o700)
 
 
-def _write(yaml: object, data: object, path: Path) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    with beside.open("w", encoding="utf-8") as file:
-        yaml.dump(data, file)  # type: ignore[attr-defined]
-    beside.replace(path)
+def _text(yaml: Any, data: object) -> str:
+    text = io.StringIO()
+    yaml.dump(data, text)
+    return text.getvalue()
 
 
 def _link(path: Path, target: Path) -> None:

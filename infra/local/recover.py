@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from infra.errors import AccelformError, ExitCode
-from infra.local.engine.atomic import alive
+from infra.local.engine.atomic import alive, write
 from infra.local.engine.call import call, export, failed
+from infra.local.engine.events import name
 from infra.local.engine.find import Engine
 from infra.local.home import Home
 
@@ -74,7 +75,7 @@ class Recovered:
             ("refreshed", self.settled, "was in work"),
         )
         locks = [f"lifted the lock of a killed run: {lock}" for lock in self.lifted]
-        return locks + [f"{verb} {_name(urn)}: it {what} when the run was killed" for verb, urns, what in named for urn in urns]
+        return locks + [f"{verb} {name(urn)}: it {what} when the run was killed" for verb, urns, what in named for urn in urns]
 
 
 def cannot_tell(kind: str, inputs: Mapping[str, Any]) -> None:
@@ -121,9 +122,9 @@ def recover(
     asked = list(dict.fromkeys([*unfinished, *creates, *settled]))
     if any(one["type"] == "creating" for one in pending):
         # Afterwards nothing is pending: what is still to be asked of the cloud must outlive a kill between the two steps.
-        _write(note, json.dumps(asked))
+        write(note, json.dumps(asked))
         file = note.with_suffix(".state")
-        _write(file, json.dumps(mended))
+        write(file, json.dumps(mended))
         done = call(["stack", "import", "--stack", stack, "--file", str(file)], engine=engine, env=env, folder=folder)
         file.unlink()
         if done.returncode:
@@ -229,7 +230,7 @@ def adopt(state: Mapping[str, Any], find_id: FindId, *, stack: str, forget: bool
     if unknown and not forget:
         raise RecoverError(
             f"stack {stack}: a killed run was making what follows, and whether it is there cannot be told from here\n"
-            + "".join(f"  {_name(urn)}\n" for urn in unknown)
+            + "".join(f"  {name(urn)}\n" for urn in unknown)
             + "  fix: look for it and delete it if it is there; then `accelform recover --forget` lets the next `up` make it"
         )
     deployment["pending_operations"] = []
@@ -275,18 +276,3 @@ def _pending(state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 
 def _resources(state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return ((state or {}).get("deployment") or {}).get("resources") or []
-
-
-def _name(urn: str) -> str:
-    """`gcp:storage/bucket:Bucket models`"""
-    _, _, types, name = urn.split("::", 3)
-    return f"{types.rpartition('$')[2]} {name}"
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, for its owner alone."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    beside.touch(mode=0o600)
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)

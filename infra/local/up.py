@@ -16,7 +16,7 @@ from infra.check import StackFile
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode
 from infra.local import project, recover
-from infra.local.engine import build, events, find, plugin
+from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
@@ -127,9 +127,9 @@ def _notice_another(place: Place) -> None:
     known, now = place.home.folder / "sandbox-id", process.ask(place.sandbox, "GET", "status")["id"]
     if known.exists() and known.read_text(encoding="utf-8") != now:
         for stack in standing(place.home):
-            _note(place, stack).parent.mkdir(exist_ok=True)
-            _note(place, stack).touch()
-    known.write_text(now, encoding="utf-8")
+            if not _note(place, stack).exists():  # one that is there says more
+                atomic.write(_note(place, stack), "[]")
+    atomic.write(known, now)
 
 
 def up(place: Place, stack: str, progress: Progress) -> Result:
@@ -149,7 +149,7 @@ def up(place: Place, stack: str, progress: Progress) -> Result:
     if preview.changed:
         with _begun(place, stack) as note:
             done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
-            note.write_text(json.dumps(list(done.unsure.values())), encoding="utf-8")
+            atomic.write(note, json.dumps(list(done.unsure.values())))
             _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
         result.changes = done.changes
     else:
@@ -253,7 +253,7 @@ def _pulumi(place: Place, arguments: list[str], what: str) -> None:
 def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
     """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
     note = _note(place, stack)
-    begun = json.loads(note.read_text(encoding="utf-8") or "[]") if note.exists() else []
+    begun = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
     done = recover.recover(
         place.home,
         stack,
@@ -278,8 +278,7 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
 def _begun(place: Place, stack: str) -> Iterator[Path]:
     """A note that stays until the update has come to its end, however it is stopped. It may say what nobody is sure of."""
     note = _note(place, stack)
-    note.parent.mkdir(exist_ok=True)
-    note.touch()
+    atomic.write(note, "[]")
     yield note
     note.unlink()
 

@@ -1,4 +1,4 @@
-"""Folders that are there whole or not at all: made beside their place, then renamed. Killed at any moment, nothing half made counts."""
+"""Folders and files that are there whole or not at all: made beside their place, then renamed. Killed at any moment, no half counts."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def put(folder: Path, final: Path) -> None:
     except OSError:
         if not final.is_dir():
             raise
+
+
+def write(path: Path, text: str, mode: int = 0o600) -> None:
+    """Writes a file, and its folder where there is none; nobody but its owner reads it before it has *mode*."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.touch(mode=0o600)
+    beside.write_text(text, encoding="utf-8")
+    beside.chmod(mode)
+    beside.replace(path)
 
 
 def alive(pid: int | str) -> bool:

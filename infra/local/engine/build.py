@@ -9,9 +9,7 @@ It ends with 0 where an engine is there or was brought, and with 5 where it cann
 
 from __future__ import annotations
 
-import os
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -20,7 +18,7 @@ from pathlib import Path
 
 from infra.errors import ExitCode, MachineError
 from infra.local.engine import fetch, find
-from infra.local.engine.atomic import made_beside, put
+from infra.local.engine.atomic import made_beside, put, write
 
 GO_MIN = (1, 25)
 """Go older than this cannot fetch the version that `go.mod` asks for by itself."""
@@ -95,10 +93,7 @@ def _launcher(folder: Path) -> None:
     launcher = folder / "pulumi-language-python"
     if launcher.is_file() and launcher.read_text(encoding="utf-8") == LAUNCHER:
         return
-    beside = folder / f".launcher.{os.getpid()}"
-    beside.write_text(LAUNCHER, encoding="utf-8")
-    beside.chmod(beside.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    beside.replace(launcher)
+    write(launcher, LAUNCHER, mode=0o755)
 
 
 def _run(command: list[str], folder: Path) -> None:

@@ -155,7 +155,7 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
     elif policy := event.get("policyEvent"):
         if policy.get("enforcementLevel") == "mandatory":
             outcome.violations.append(
-                f"{_name(policy.get('resourceUrn', ''))}: {policy['policyName']}: {' '.join(policy['message'].split())}"
+                f"{name(policy.get('resourceUrn', ''))}: {policy['policyName']}: {' '.join(policy['message'].split())}"
             )
     elif summary := event.get("summaryEvent"):
         outcome.changes = {op: count for op, count in (summary.get("resourceChanges") or {}).items() if count}
@@ -167,7 +167,7 @@ def _diagnosis(said: dict[str, Any], outcome: Outcome) -> None:
         return
     if REFUSED in message:
         outcome.unsure.pop(urn, None)
-    text = f"{_name(urn)}: {message}" if _name(urn) else message
+    text = f"{name(urn)}: {message}" if name(urn) else message
     severity = said.get("severity")
     if severity == "error":
         outcome.errors.append(text)
@@ -186,6 +186,7 @@ def _step(metadata: dict[str, Any], *, done: bool, failed: bool = False) -> Step
     return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed)
 
 
-def _name(urn: str) -> str:
+def name(urn: str) -> str:
+    """A resource as people are told of it: `gcp:storage/bucket:Bucket models`; empty where there is none."""
     words = urn.split("::")
     return f"{words[2].rpartition('$')[2]} {words[3]}" if len(words) > 3 else ""

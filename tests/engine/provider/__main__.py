@@ -4,16 +4,14 @@ where the engine is tested, never for a cloud.
 """
 
 import os
-import signal
 import sys
-import threading
-from concurrent import futures
 
 sys.path.pop(0)
 
-import grpc
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+from infra.provider.server import serve
 
 CURRENCY = os.environ.get("ECHO_CURRENCY", "USD")
 BUCKET_LOCATION = os.environ.get("ECHO_BUCKET_LOCATION", "")
@@ -75,15 +73,4 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.InvokeResponse(**{"return": known})
 
 
-for number in (signal.SIGINT, signal.SIGTERM):  # the engine asks by a signal, and waits
-    signal.signal(number, lambda *_: os._exit(0))
-engine = os.getppid()
-server = grpc.server(futures.ThreadPoolExecutor(16))
-provider_pb2_grpc.add_ResourceProviderServicer_to_server(Echo(), server)
-sys.stdout.write(f"{server.add_insecure_port('127.0.0.1:0')}\n")
-sys.stdout.flush()
-server.start()
-never = threading.Event()
-while os.getppid() == engine:
-    never.wait(1)
-os._exit(0)
+serve(Echo())

@@ -5,10 +5,8 @@ if the answer never came, and writes so into the pipe `stopped`: the engine can 
 
 import json
 import os
-import signal
 import sys
 import threading
-from concurrent import futures
 from pathlib import Path
 
 sys.path.pop(0)
@@ -16,6 +14,8 @@ sys.path.pop(0)
 import grpc
 from google.protobuf import empty_pb2, json_format, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
+
+from infra.provider.server import serve
 
 CLOUD = Path(os.environ["FOLDER_CLOUD"])
 
@@ -102,15 +102,4 @@ class Folder(provider_pb2_grpc.ResourceProviderServicer):
         return empty_pb2.Empty()
 
 
-for number in (signal.SIGINT, signal.SIGTERM):  # the engine asks by a signal, and waits
-    signal.signal(number, lambda *_: os._exit(0))
-engine = os.getppid()
-server = grpc.server(futures.ThreadPoolExecutor(16))
-provider_pb2_grpc.add_ResourceProviderServicer_to_server(Folder(), server)
-sys.stdout.write(f"{server.add_insecure_port('127.0.0.1:0')}\n")
-sys.stdout.flush()
-server.start()
-never = threading.Event()
-while os.getppid() == engine:
-    never.wait(1)
-os._exit(0)
+serve(Folder())

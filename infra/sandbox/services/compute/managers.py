@@ -181,6 +181,19 @@ def list_managed(call: Call) -> Any:
 def delete_instances(call: Call) -> Any:
     """Deletes members, and makes the group that much smaller."""
     body = opened(call)
+    _, left = _without_named(call, body)
+    return act(call, {**body, "targetSize": left})
+
+
+def recreate_instances(call: Call) -> Any:
+    body = opened(call)
+    before, _ = _without_named(call, body)
+    _reach(call, body, before)
+    return act(call, body)
+
+
+def _without_named(call: Call, body: Body) -> tuple[int, int]:
+    """Deletes the members that the call names: how many there were, and how many are left."""
     group = links.name_of(body["instanceGroup"])
     gone = {links.full(link, call.project) for link in call.body.get("instances", [])}
     items = members(call, group)
@@ -189,20 +202,7 @@ def delete_instances(call: Call) -> Any:
             _delete_member(call, member)
     left = [item for item in items if item["instance"] not in gone]
     keep_members(call, group, left)
-    return act(call, {**body, "targetSize": len(left)})
-
-
-def recreate_instances(call: Call) -> Any:
-    body = opened(call)
-    group = links.name_of(body["instanceGroup"])
-    gone = {links.full(link, call.project) for link in call.body.get("instances", [])}
-    items = members(call, group)
-    for member in items:
-        if member["instance"] in gone:
-            _delete_member(call, member)
-    keep_members(call, group, [item for item in items if item["instance"] not in gone])
-    _reach(call, body, len(items))
-    return act(call, body)
+    return len(items), len(left)
 
 
 def _request_fill(call: Call, body: Body) -> None:
