@@ -132,6 +132,8 @@ HTML = b"<!doctype html><title>Blocked by your network</title>"
         (packed("echo v3.1.0"), None, "does not run on this machine"),
         (packed(folder="other"), None, "does not run on this machine"),
     ],
+    # Named: an archive holds the second it was made in, and two processes would give a case two names.
+    ids=["no-sums", "sums-page", "other-sums", "page", "page-with-sums", "cut-off", "fails", "old", "elsewhere"],
 )
 def test_what_is_wrong_is_refused_and_leaves_nothing(archive: bytes, sums: bytes | None, said: str, site: Site) -> None:
     """Wrong, cut off, blocked or foreign: refused with the reason, which is kept, and nothing that counts is left."""
