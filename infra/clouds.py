@@ -40,7 +40,9 @@ class Cloud:
     name: str
     """What the stack records; empty where that is the project's number."""
     provider: Mapping[str, str] = field(default_factory=dict)
-    """Arguments of an explicit provider. The default provider has them from the configuration."""
+    """Arguments of an explicit gcp provider. The default provider has them from the configuration."""
+    address: str = ""
+    """Of the sandbox; empty for Google Cloud."""
 
 
 GOOGLE_CLOUD = Cloud("")
@@ -60,7 +62,8 @@ def cloud_of(config: Mapping[str, str], env: Mapping[str, str]) -> tuple[Cloud, 
     endpoints = {f"gcp:{key}" for key in provider_config("")}
     own = endpoints | {CONFIG_KEY, COPY_KEY}
     provider = {_argument(key): value for key, value in config.items() if key in endpoints}
-    return Cloud(SANDBOX, provider), {key: value for key, value in config.items() if key not in own}
+    address = config["gcp:vertexAiCustomEndpoint"].removesuffix(f"/{ENDPOINTS['vertexAi']}")
+    return Cloud(SANDBOX, provider, address), {key: value for key, value in config.items() if key not in own}
 
 
 def copy_of(path: Path) -> str:

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pulumi
 
+from infra import accelform
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
 from infra.components.network import Network
+from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
 from infra.components.tpu_slice import TpuSlice
 from infra.stack import StackSpec
@@ -21,6 +23,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
+    if spec.spend_caps:
+        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project)
+    for name, cap in spec.spend_caps.items():
+        SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
 
     machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
     if machines:

@@ -20,6 +20,7 @@ from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
 from infra.components.network import NetworkSpec
 from infra.components.placement import Placement
+from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.cost.usage import Usage
@@ -99,6 +100,8 @@ class StackSpec(Spec):
     """Vertex AI endpoints, by name."""
     budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]
     """Budgets, by name. At least one of them counts the whole project."""
+    spend_caps: dict[Name, SpendCapSpec] = {}
+    """Caps on what the project's month of one service may cost, by name."""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
 

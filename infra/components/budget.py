@@ -126,6 +126,8 @@ class Budgets(pulumi.ComponentResource):
     """The stack's budgets, and an e-mail channel for each of *notify*."""
 
     project_number: pulumi.Output[str]
+    billing_account: pulumi.Output[str]
+    currency_code: pulumi.Output[str]
 
     def __init__(
         self,
@@ -150,6 +152,8 @@ class Budgets(pulumi.ComponentResource):
         project = gcp.organizations.get_project_output(project_id=placement.project, opts=billing)
         account = gcp.organizations.get_billing_account_output(billing_account=project.billing_account, lookup_projects=False, opts=billing)
         self.project_number = project.number
+        self.billing_account = project.billing_account
+        self.currency_code = account.currency_code
         channels = [
             gcp.monitoring.NotificationChannel(
                 f"{name}-{address}",
@@ -176,18 +180,7 @@ class Budgets(pulumi.ComponentResource):
         channels: list[gcp.monitoring.NotificationChannel],
         provider: gcp.Provider,
     ) -> None:
-        def same_currency(actual: str) -> str:
-            if actual not in (spec.amount.currency, NOT_ASKED):
-                raise pulumi.RunError(
-                    f"budgets.{key}.amount: {spec.amount} is not in the billing account's currency, {actual}\n"
-                    f"  fix: write the amount in {actual}; it is never converted or reinterpreted"
-                )
-            return actual
-
-        units, _, fraction = str(spec.amount.amount).partition(".")
-        amount: dict[str, object] = {"currency_code": account.currency_code.apply(same_currency), "units": units}
-        if fraction:
-            amount["nanos"] = int(fraction.ljust(9, "0"))
+        amount = account.currency_code.apply(lambda actual: amount_of(f"budgets.{key}", spec.amount, actual))
         filters: dict[str, object] = {
             "projects": [project.number.apply(lambda number: f"projects/{number}")],
             "credit_types_treatment": ("EXCLUDE_ALL_CREDITS" if spec.spend == "before-credits" else "INCLUDE_ALL_CREDITS"),
@@ -211,6 +204,22 @@ class Budgets(pulumi.ComponentResource):
             all_updates_rule=_mail(spec, channels),
             opts=pulumi.ResourceOptions(parent=self, provider=provider),
         )
+
+
+def amount_of(path: str, money: Money, actual: str) -> dict[str, object]:
+    """
+    An amount as Google writes it.
+
+    Raises:
+        RunError: It is not in the billing account's currency.
+    """
+    if actual not in (money.currency, NOT_ASKED):
+        raise pulumi.RunError(
+            f"{path}.amount: {money} is not in the billing account's currency, {actual}\n"
+            f"  fix: write the amount in {actual}; it is never converted or reinterpreted"
+        )
+    units, _, fraction = str(money.amount).partition(".")
+    return {"currencyCode": actual, "units": units} | ({"nanos": int(fraction.ljust(9, "0"))} if fraction else {})
 
 
 def _mail(spec: BudgetSpec, channels: list[gcp.monitoring.NotificationChannel]) -> dict[str, object] | None:

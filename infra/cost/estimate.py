@@ -96,6 +96,7 @@ class Estimate:
 
 
 FREE = {
+    "accelform:billing:SpendCap": "budgets are free",
     "gcp:compute/firewall:Firewall": "rules are free",
     "gcp:compute/network:Network": "networks are free",
     "gcp:compute/router:Router": "only its NAT is billed",

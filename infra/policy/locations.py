@@ -27,6 +27,7 @@ NO_PLACE = frozenset(
 """Inputs of the provider's schema whose name ends like that of a place, and which hold none."""
 
 GLOBAL_TYPES = {
+    "accelform:billing:SpendCap": "budgets stand nowhere",
     "gcp:billing/accountIamMember:AccountIamMember": "billing accounts stand nowhere",
     "gcp:billing/budget:Budget": "budgets stand nowhere",
     "gcp:compute/firewall:Firewall": "firewall rules belong to a global network",

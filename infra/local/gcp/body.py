@@ -9,7 +9,7 @@ from typing import Any
 
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import BY_TYPE, Field, Names, ResourceType
-from infra.local.gcp.values import DEFAULTS, Unknown, is_empty
+from infra.provider.values import DEFAULTS, Unknown, is_empty
 
 PLACES = ("project", "region", "zone", "location")
 """What the provider's configuration stands in for. Google writes some of them in capitals."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from infra.errors import nearest
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType
-from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty, written
+from infra.provider.values import DEFAULTS, Path, Unknown, is_empty, written
 
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 

@@ -11,7 +11,7 @@ from pulumi.runtime.proto import provider_pb2
 from infra.local.gcp import body as bodies
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType, placeholders
-from infra.local.gcp.values import DEFAULTS, Path, Unknown, is_empty
+from infra.provider.values import DEFAULTS, Path, Unknown, is_empty
 
 PropertyDiff = provider_pb2.PropertyDiff
 FAMILY = re.compile(r"images/family/([^/]+)$")

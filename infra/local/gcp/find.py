@@ -11,8 +11,8 @@ import httpx
 from infra.local.gcp import config, types
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.rest import CALL_SECONDS, Client
-from infra.local.gcp.values import without_defaults
 from infra.provider.server import ProviderError
+from infra.provider.values import without_defaults
 from infra.sandbox.endpoints import provider_config
 
 

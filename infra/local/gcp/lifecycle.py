@@ -10,8 +10,8 @@ from infra.local.gcp import body as bodies
 from infra.local.gcp import diff, refresh, schema
 from infra.local.gcp.resource_type import Field, ResourceType, Update, last, placeholders
 from infra.local.gcp.rest import ATTEMPTS, FIRST_BACKOFF_SECONDS, Client, GoogleError, OperationError, UnclearError
-from infra.local.gcp.values import without_defaults
 from infra.provider.server import ProviderError
+from infra.provider.values import without_defaults
 
 
 class Made(NamedTuple):

@@ -16,8 +16,8 @@ from infra.local.gcp.check import Check
 from infra.local.gcp.lifecycle import FailedAfterMadeError, Lifecycle, Made
 from infra.local.gcp.resource_type import ResourceType
 from infra.local.gcp.rest import CALL_SECONDS, Client, GoogleError
-from infra.local.gcp.values import UNKNOWN, Decoded, Unknown, encode, is_empty, without_defaults, written
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
+from infra.provider.values import UNKNOWN, Decoded, Unknown, encode, is_empty, without_defaults, written
 
 CONFIG_PREFIX = "gcp:config:"
 COPIES = {"labels": ("pulumiLabels", "effectiveLabels")}

@@ -12,7 +12,7 @@ from typing import Any
 from infra.local.gcp import body as bodies
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType
-from infra.local.gcp.values import DEFAULTS, is_empty
+from infra.provider.values import DEFAULTS, is_empty
 
 
 def inputs(row: ResourceType, written: dict[str, Any], before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

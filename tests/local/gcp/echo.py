@@ -14,7 +14,7 @@ from google.protobuf import struct_pb2
 from pulumi.runtime.proto import provider_pb2, status_pb2
 
 from infra.local.gcp.provider import Gcp
-from infra.local.gcp.values import Decoded, encode
+from infra.provider.values import Decoded, encode
 from infra.sandbox.endpoints import ENDPOINTS
 
 BASE = "http://127.0.0.1:1"

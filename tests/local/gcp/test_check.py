@@ -7,7 +7,7 @@ from typing import Any
 import echo
 import pytest
 
-from infra.local.gcp.values import UNKNOWN, Decoded
+from infra.provider.values import UNKNOWN, Decoded
 
 BUCKET = "gcp:storage/bucket:Bucket"
 NETWORK = "gcp:compute/network:Network"

@@ -8,8 +8,8 @@ from pulumi.runtime.proto import provider_pb2
 
 from infra.local.gcp import config
 from infra.local.gcp.provider import Gcp
-from infra.local.gcp.values import UNKNOWN, Decoded, encode
 from infra.provider.server import ProviderError
+from infra.provider.values import UNKNOWN, Decoded, encode
 
 NETWORK = "gcp:compute/network:Network"
 

@@ -8,7 +8,7 @@ import echo
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from infra.local.gcp.values import UNKNOWN, encode
+from infra.provider.values import UNKNOWN, encode
 
 INSTANCE = "gcp:compute/instance:Instance"
 NODE = "gcp:tpu/v2Vm:V2Vm"

@@ -8,7 +8,7 @@ import echo
 import pytest
 from region import ACCOUNT, REGION, P, Region
 
-from infra.local.gcp.values import Decoded
+from infra.provider.values import Decoded
 
 DECLARED = dict(REGION)
 CHANGES: dict[str, list[dict[str, Any]]] = {

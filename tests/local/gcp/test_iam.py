@@ -10,7 +10,7 @@ import echo
 import httpx
 import pytest
 
-from infra.local.gcp.values import Decoded
+from infra.provider.values import Decoded
 
 BUCKET = "gcp:storage/bucketIAMMember:BucketIAMMember"
 ENDPOINT = "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember"

@@ -8,7 +8,7 @@ from pulumi.runtime.proto import provider_pb2
 from region import ACCOUNT, REGION, Region
 
 from infra.local.gcp import types
-from infra.local.gcp.values import Decoded, encode
+from infra.provider.values import Decoded, encode
 
 FORMS = {
     "gcp:compute/network:Network": ("{p}/net", "net"),

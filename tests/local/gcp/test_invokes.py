@@ -8,7 +8,7 @@ import echo
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from infra.local.gcp.values import Decoded, encode
+from infra.provider.values import Decoded, encode
 
 
 def ask(cloud: echo.Echo, token: str, **args: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from infra.local.gcp.values import Decoded, encode
+from infra.provider.values import Decoded, encode
 
 NETWORK = "gcp:compute/network:Network"
 INSTANCE = "gcp:compute/instance:Instance"

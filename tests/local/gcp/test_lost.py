@@ -6,7 +6,7 @@ import echo
 import pytest
 from region import REGION, Region
 
-from infra.local.gcp.values import Decoded
+from infra.provider.values import Decoded
 from infra.sandbox.faults import Fault
 
 MADE = [

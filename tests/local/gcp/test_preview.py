@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import echo
 
-from infra.local.gcp.values import UNKNOWN, Decoded
+from infra.provider.values import UNKNOWN, Decoded
 
 ACCOUNT = "gcp:serviceaccount/account:Account"
 BUCKET = "gcp:storage/bucket:Bucket"

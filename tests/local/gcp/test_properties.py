@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from infra.local.gcp import body as bodies
 from infra.local.gcp import diff, schema, types
 from infra.local.gcp.resource_type import placeholders
-from infra.local.gcp.values import UNKNOWN, Decoded, is_empty
+from infra.provider.values import UNKNOWN, Decoded, is_empty
 
 TOKENS = sorted(types.TABLE)
 WORDS = ("alpha", "beta", "gamma", "delta")

@@ -11,7 +11,7 @@ from pulumi.runtime.proto import provider_pb2
 from region import REGION, Region
 
 from infra import gcp
-from infra.local.gcp.values import Decoded, encode
+from infra.provider.values import Decoded, encode
 
 
 def test_a_region_comes_stays_and_goes(driver: echo.Driver) -> None:

@@ -12,7 +12,7 @@ import echo
 import pytest
 
 from infra.local.gcp import types
-from infra.local.gcp.values import SECRET, SIGNATURE, Decoded
+from infra.provider.values import SECRET, SIGNATURE, Decoded
 
 RECORDED = Path(__file__).parents[4] / "shared" / "provider-traffic"
 WITHOUT = "the recordings are not on this machine: ../shared/provider-traffic"

@@ -1,0 +1,8 @@
+"""Resources of the `accelform` provider, as programs declare them: what the official Google Cloud resources lack."""
+
+from __future__ import annotations
+
+from infra.accelform.provider import Provider
+from infra.accelform.spend_cap import SpendCap
+
+__all__ = ["Provider", "SpendCap"]

@@ -1,0 +1,194 @@
+"""The `accelform` provider, as the engine speaks to it: what the official one lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+import httpx
+from google.protobuf import empty_pb2, struct_pb2
+from pulumi.runtime.proto import provider_pb2
+
+from infra.errors import nearest
+from infra.provider import schema
+from infra.provider.check import Check
+from infra.provider.google import Google, Settings
+from infra.provider.resource import Change, FailedAfterMadeError, Made, Resource
+from infra.provider.resources import RESOURCES
+from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
+from infra.provider.values import Decoded, Unknown, encode, written
+
+
+class Accelform(Provider):
+    """
+    The provider.
+
+    Args:
+        http: Sends the requests. (default: to where the configuration says)
+        pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
+    """
+
+    version = "0.1.0"
+
+    def __init__(self, http: httpx.Client | None = None, pause: Callable[[float], bool] | None = None) -> None:
+        super().__init__()
+        self._http = http
+        self._pause = pause or self.cancelled.wait
+        self._google: Google | None = None
+
+    def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return provider_pb2.GetSchemaResponse(schema=json.dumps(schema.package()))
+
+    # Configuration
+
+    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        """Another address makes no resource anew."""
+        old, new = Decoded(_old_inputs(request)).values, Decoded(request.news).values
+        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
+
+    @sentences
+    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        given = {key: value for key, value in Decoded(request.args).values.items() if not isinstance(value, Unknown)}
+        settings = Settings(sandbox=str(given.get("sandbox", "")), charged=str(given.get("billingProject", "")))
+        self._google = Google(settings, self._pause, http=self._http)
+        return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
+
+    # Resources
+
+    @sentences
+    def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        news = Decoded(request.news)
+        kind = _kind(request.urn)
+        known = schema.resource(kind.token)["inputProperties"]
+        check = Check({*news.secrets, *schema.secrets(known, news.values)})
+        inputs = check.inputs(kind.token, news.values)
+        found = [*check.failures, *kind.check(inputs)]
+        failures = [
+            provider_pb2.CheckFailure(property=written(one.path), reason=news.hide(f"{written(one.path)}: {one.reason}")) for one in found
+        ]
+        return provider_pb2.CheckResponse(inputs=encode(inputs, news.secrets), failures=failures)
+
+    @sentences
+    def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        old, new, state = Decoded(_old_inputs(request)), Decoded(request.news), Decoded(request.olds)
+        kind = _kind(request.urn)
+        found = list(kind.changes(old.values, new.values, state.values))
+        return provider_pb2.DiffResponse(
+            changes=provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE,
+            diffs=sorted({str(change.path[0]) for change in found}),
+            replaces=sorted({str(change.path[0]) for change in found if change.replaces}),
+            detailedDiff={written(change.path): _property_diff(change) for change in found},
+            hasDetailedDiff=True,
+            deleteBeforeReplace=any(change.replaces for change in found),  # names are fixed: two cannot stand at once
+        )
+
+    @sentences
+    def Create(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        given = Decoded(request.properties)
+        kind = _kind(request.urn)
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=_state(kind, kind.foreseen(given.values, {}), given))
+        made = self._done(lambda: self._resource(kind, request).create(given.values), kind, given, request.properties)
+        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made.outputs, given))
+
+    @sentences
+    def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        state, inputs = Decoded(request.properties), Decoded(request.inputs)
+        kind = _kind(request.urn)
+        found = self._resource(kind, request).read(request.id, state.values, inputs.values)
+        if found is None:
+            return provider_pb2.ReadResponse()
+        given = inputs if inputs.values else state
+        known = schema.resource(kind.token)["inputProperties"]
+        marked = {*given.secrets, *schema.secrets(known, found.inputs)}
+        return provider_pb2.ReadResponse(
+            id=found.id, properties=_state(kind, found.outputs, given), inputs=encode(found.inputs, _present(marked, found.inputs))
+        )
+
+    @sentences
+    def Update(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
+        kind = _kind(request.urn)
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=_state(kind, kind.foreseen(new.values, state.values), new))
+        resource = self._resource(kind, request)
+        made = self._done(lambda: resource.update(request.id, state.values, old.values, new.values), kind, new, request.news)
+        return provider_pb2.UpdateResponse(properties=_state(kind, made.outputs, new))
+
+    @sentences
+    def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        state = Decoded(request.properties)
+        try:
+            self._resource(_kind(request.urn), request).delete(request.id, state.values)
+        except ProviderError as error:
+            raise ProviderError(state.hide(str(error))) from None
+        return empty_pb2.Empty()
+
+    def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return context.abort(grpc.StatusCode.UNIMPLEMENTED, f"{request.tok}: the accelform provider has no functions")
+
+    def Call(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return context.abort(grpc.StatusCode.UNIMPLEMENTED, f"{request.tok}: the accelform provider has no methods")
+
+    # What these share
+
+    def _resource(self, kind: type[Resource], request: Any) -> Resource:
+        if self._google is None:
+            raise ProviderError("the provider is not configured")
+        return kind(self._google, getattr(request, "timeout", 0) or None)
+
+    def _done(self, do: Callable[[], Made], kind: type[Resource], given: Decoded, inputs: struct_pb2.Struct) -> Made:
+        try:
+            return do()
+        except FailedAfterMadeError as error:
+            properties = _state(kind, error.made.outputs, given)
+            raise MadeButNotReadyError(given.hide(str(error)), error.made.id, properties, inputs) from None
+        except ProviderError as error:
+            raise ProviderError(given.hide(str(error))) from None
+
+
+def _kind(urn: str) -> type[Resource]:
+    token = urn.split("::")[2].rpartition("$")[2]
+    if token not in RESOURCES:
+        like = ", ".join(nearest(token, RESOURCES)) or ", ".join(RESOURCES)
+        raise ProviderError(f"{token}: the accelform provider has no such resource\n  allowed: {like}")
+    return RESOURCES[token]
+
+
+def _state(kind: type[Resource], outputs: dict[str, Any], given: Decoded) -> struct_pb2.Struct:
+    """Outputs as they are kept: what was secret in the inputs is so here, and what the schema says is."""
+    known = schema.resource(kind.token)["properties"]
+    return encode(outputs, _present({*given.secrets, *schema.secrets(known, outputs)}, outputs))
+
+
+def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | int, ...]]:
+    """Those of the paths that there are."""
+
+    def there(path: tuple[str | int, ...]) -> bool:
+        found = values
+        for step in path:
+            try:
+                found = found[step]
+            except (KeyError, IndexError, TypeError):
+                return False
+        return True
+
+    return {path for path in paths if there(path)}
+
+
+def _property_diff(change: Change) -> Any:
+    kind = provider_pb2.PropertyDiff.Kind.Value(f"{change.kind}_REPLACE" if change.replaces else change.kind)
+    return provider_pb2.PropertyDiff(kind=kind, inputDiff=change.input)
+
+
+def _old_inputs(request: Any) -> struct_pb2.Struct:
+    """The last run's inputs. Without them, as after an import, the state stands for them."""
+    old: struct_pb2.Struct = request.old_inputs if request.old_inputs.fields else request.olds
+    return old

@@ -1,0 +1,248 @@
+"""
+Google's APIs for the provider: Google's own client makes each request, and this sends it. Retried where that is safe, in Google's words
+where it fails, operations awaited, and ended when the user cancels.
+
+The client's own transport sends a call again whose answer was lost, a second deployment too; so the bytes go by httpx.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import httpx
+
+from infra.provider.server import ProviderError
+
+ATTEMPTS = 5
+FIRST_BACKOFF_SECONDS = 0.5
+TOO_MANY = 429
+TRANSIENT = (TOO_MANY, 500, 502, 503)
+FIRST_POLL_SECONDS = 0.01
+LONGEST_POLL_SECONDS = 5.0
+OPERATION_SECONDS = 60 * 60.0
+"""How long an operation may take where the program sets no timeout: a deployment on accelerators takes up to an hour."""
+CALL_SECONDS = 60.0
+IDEMPOTENT = ("GET", "PUT", "PATCH", "DELETE")
+REGIONAL = ("aiplatform",)
+"""APIs whose host has the location in front. Source: `endpoints` of the discovery documents."""
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+
+
+class GoogleError(ProviderError):
+    """Google refused, in its words."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(f"googleapi: Error {code}: {message}")
+
+
+class UnclearError(ProviderError):
+    """Whether the call was done is not known: no answer came, or one that says as little."""
+
+
+class OperationError(ProviderError):
+    """A call was taken, and what it began failed, or did not end in time."""
+
+
+class CancelledError(ProviderError):
+    """The user pressed ^C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the provider's calls go, and who pays for them."""
+
+    sandbox: str = ""
+    """Address of the local cloud; empty for Google's."""
+    charged: str = ""
+    """Project that is charged with the quota; empty: the one of the credentials."""
+
+    def root(self, api: str, place: str) -> str:
+        """Where an API is, for a location."""
+        host = f"{api}.googleapis.com"
+        if self.sandbox:
+            return f"{self.sandbox.rstrip('/')}/{host}/"
+        return f"https://{place}-{host}/" if place and api in REGIONAL else f"https://{host}/"
+
+
+class Google:
+    """
+    Google's APIs, as one configuration sees them.
+
+    Args:
+        settings: Where they are.
+        pause: Waits for seconds; true when the user cancelled meanwhile.
+        now: A clock in seconds, for the deadline of operations.
+        http: Sends the requests. (default: with Google's credentials; to the sandbox with none)
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        pause: Callable[[float], bool],
+        now: Callable[[], float] = time.monotonic,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self.settings = settings
+        self._pause = pause
+        self._now = now
+        self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
+        self._lock = threading.Lock()
+        self._credentials: Any = None
+
+    def call(self, api: str, method: str, *, place: str = "", safe: bool | None = None, **arguments: Any) -> dict[str, Any]:
+        """
+        One call, and what it answers.
+
+        Args:
+            api: With its version: `aiplatform.v1`.
+            method: `projects.locations.endpoints.deployModel`.
+            place: Location whose host is asked, where the API has one for each.
+            safe: Whether it may be sent twice. (default: by the HTTP method)
+            arguments: The method's parameters, and `body`.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            UnclearError: What may not be sent twice may have been done, or not.
+            CancelledError: The user cancelled.
+            ProviderError: No answer came.
+        """
+        request = self._request(api, method, place, arguments)
+        may_repeat = request.method in IDEMPOTENT if safe is None else safe
+        backoff = FIRST_BACKOFF_SECONDS
+        for attempt in range(1, ATTEMPTS + 1):
+            self.look()
+            last = attempt == ATTEMPTS
+            try:
+                answer = self._http.request(request.method, request.uri, content=request.body, headers=self._headers(request))
+            except httpx.TransportError as error:
+                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+                if last or (sent and not may_repeat):
+                    told = f"{request.method} {request.uri}: no answer: {error or type(error).__name__}"
+                    raise (UnclearError(told) if sent and not may_repeat else ProviderError(told)) from None
+            else:
+                if answer.is_success:
+                    return _object(answer)
+                refused = _refusal(answer)
+                if answer.status_code not in TRANSIENT or last:
+                    raise refused
+                if answer.status_code != TOO_MANY and not may_repeat:
+                    raise UnclearError(str(refused))
+            self.wait(backoff)
+            backoff *= 2
+        raise AssertionError("every attempt returns, raises or is followed by another")
+
+    def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
+        """
+        What a long-running operation ends with.
+
+        Raises:
+            OperationError: It failed, or did not end within *seconds*.
+        """
+        method = ".".join([*operation["name"].split("/")[0::2], "get"])
+        allowed = seconds or OPERATION_SECONDS
+        deadline = self._now() + allowed
+        delay = FIRST_POLL_SECONDS
+        while not operation.get("done"):
+            if self._now() > deadline:
+                raise OperationError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
+            operation = self.call(api, method, place=place, name=operation["name"])
+            if not operation.get("done"):
+                self.wait(delay)
+                delay = min(delay * 1.6, LONGEST_POLL_SECONDS)
+        if error := operation.get("error"):
+            raise OperationError(f"{error.get('code', '')}: {error.get('message', '')}".strip(": "))
+        return {key: value for key, value in (operation.get("response") or {}).items() if key != "@type"}
+
+    def pages(self, api: str, method: str, items: str, *, place: str = "", **arguments: Any) -> list[dict[str, Any]]:
+        """Every item of a list. A page may be empty and still not the last."""
+        found: list[dict[str, Any]] = []
+        page: dict[str, Any] = {}
+        while True:
+            answer = self.call(api, method, place=place, **arguments, **page)
+            found += answer.get(items, [])
+            if not answer.get("nextPageToken"):
+                return found
+            page = {"pageToken": answer["nextPageToken"]}
+
+    def wait(self, seconds: float) -> None:
+        """
+        Waits.
+
+        Raises:
+            CancelledError: The user cancelled meanwhile.
+        """
+        self._pause(seconds)
+        self.look()
+
+    def look(self) -> None:
+        """
+        Raises:
+            CancelledError: The user cancelled.
+        """
+        if self._pause(0):
+            raise CancelledError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
+
+    def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
+        name, _, version = api.partition(".")
+        with self._lock:  # the client makes its classes when they are first asked for
+            service = _service(name, version, self.settings.root(name, place))
+            *collections, verb = method.split(".")
+            for collection in collections:
+                service = getattr(service, collection)()
+            return getattr(service, verb)(**arguments)
+
+    def _headers(self, request: Any) -> dict[str, str]:
+        headers = {**request.headers, "accept-encoding": "gzip"}
+        if self.settings.charged:
+            headers["x-goog-user-project"] = self.settings.charged
+        if not self.settings.sandbox:
+            self._authorize(request, headers)
+        return headers
+
+    def _authorize(self, request: Any, headers: dict[str, str]) -> None:
+        import google.auth
+        import google_auth_httplib2
+        import httplib2
+        from google.auth.exceptions import GoogleAuthError
+
+        try:
+            with self._lock:
+                if self._credentials is None:
+                    self._credentials, _ = google.auth.default(scopes=SCOPES)
+                transport = google_auth_httplib2.Request(httplib2.Http(timeout=int(CALL_SECONDS)))
+                self._credentials.before_request(transport, request.method, request.uri, headers)
+        except GoogleAuthError as error:
+            raise ProviderError(f"no credentials for Google Cloud: {error}\n  fix: gcloud auth application-default login") from None
+
+
+@cache
+def _service(name: str, version: str, root: str) -> Any:
+    """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
+    import httplib2
+    from googleapiclient.discovery import build
+    from googleapiclient.discovery_cache import get_static_doc
+
+    below = json.loads(get_static_doc(name, version))["servicePath"]
+    options = {"api_endpoint": root + below}
+    return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+
+
+def _object(answer: httpx.Response) -> dict[str, Any]:
+    try:
+        found = answer.json() if answer.content else {}
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}
+
+
+def _refusal(answer: httpx.Response) -> GoogleError:
+    error = _object(answer).get("error", {})
+    said = error.get("message", "") if isinstance(error, dict) else str(error)
+    return GoogleError(answer.status_code, said or answer.text.strip()[:200] or answer.reason_phrase)

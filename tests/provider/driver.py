@@ -1,0 +1,126 @@
+"""Speaks to the accelform provider as the engine does, over a sandbox in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+from pulumi.runtime.proto import provider_pb2, status_pb2
+
+from infra.provider.accelform import Accelform
+from infra.provider.values import Decoded, encode
+from infra.sandbox.cloud import Cloud, Request
+from infra.sandbox.faults import LostError
+
+BASE = "http://sandbox.test"
+PROJECT = "shop-prod"
+
+
+class AbortedError(Exception):
+    """The provider's answer was an error."""
+
+    def __init__(self, message: str, detail: Any = None) -> None:
+        super().__init__(message)
+        self.detail = detail
+        """What the engine keeps, where the thing exists."""
+
+
+class Context:
+    """What grpc hands to a method."""
+
+    def abort(self, code: Any, details: str) -> Any:
+        raise AbortedError(details)
+
+    def abort_with_status(self, status: Any) -> Any:
+        packed = dict(status.trailing_metadata)["grpc-status-details-bin"]
+        detail = provider_pb2.ErrorResourceInitFailed()
+        status_pb2.Status.FromString(packed).details[0].Unpack(detail)
+        raise AbortedError(status.details, detail)
+
+
+class Sandbox:
+    """A sandbox with one project, which answers one call at a time."""
+
+    def __init__(self) -> None:
+        self.cloud = Cloud()
+        self.cloud.projects.make(PROJECT)
+        self._alone = threading.Lock()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
+        try:
+            with self._alone:
+                answer = self.cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
+        except LostError:
+            raise httpx.ReadError("cut") from None
+        return httpx.Response(answer.status, json=answer.body)
+
+    def http(self) -> httpx.Client:
+        return httpx.Client(transport=httpx.MockTransport(self))
+
+    @property
+    def number(self) -> str:
+        return self.cloud.projects.number(PROJECT)
+
+
+class Driver:
+    """
+    The provider.
+
+    Args:
+        http: Sends its requests.
+        pause: Waits for it; true when the user cancelled.
+    """
+
+    def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None) -> None:
+        self.waits: list[float] = []
+        self.provider = Accelform(http, pause or self._pause)
+        self.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE})), Context())
+
+    def _pause(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        return False
+
+    def urn(self, token: str) -> str:
+        return f"urn:pulumi:try::shop::{token}::it"
+
+    def check(self, token: str, news: dict[str, Any], secrets: Any = ()) -> tuple[dict[str, Any], dict[str, str]]:
+        """Inputs as they are kept, and what is wrong with them by property."""
+        answer = self.provider.Check(provider_pb2.CheckRequest(urn=self.urn(token), news=encode(news, secrets)), Context())
+        return Decoded(answer.inputs).values, {one.property: one.reason for one in answer.failures}
+
+    def checked(self, token: str, news: dict[str, Any]) -> dict[str, Any]:
+        inputs, failures = self.check(token, news)
+        assert not failures, failures
+        return inputs
+
+    def diff(self, token: str, old: dict[str, Any], new: dict[str, Any], state: dict[str, Any] | None = None) -> Any:
+        request = provider_pb2.DiffRequest(urn=self.urn(token), olds=encode(state or old), old_inputs=encode(old), news=encode(new))
+        return self.provider.Diff(request, Context())
+
+    def create(self, token: str, inputs: dict[str, Any], *, preview: bool = False) -> tuple[str, dict[str, Any]]:
+        """Id and outputs."""
+        request = provider_pb2.CreateRequest(urn=self.urn(token), properties=encode(inputs), preview=preview)
+        made = self.provider.Create(request, Context())
+        return made.id, Decoded(made.properties).values
+
+    def read(
+        self, token: str, id: str, state: dict[str, Any] | None = None, inputs: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any], dict[str, Any]]:
+        """Id, outputs and inputs; an empty id where there is none."""
+        request = provider_pb2.ReadRequest(urn=self.urn(token), id=id, properties=encode(state or {}), inputs=encode(inputs or {}))
+        answer = self.provider.Read(request, Context())
+        return answer.id, Decoded(answer.properties).values, Decoded(answer.inputs).values
+
+    def update(
+        self, token: str, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any], *, preview: bool = False
+    ) -> dict[str, Any]:
+        request = provider_pb2.UpdateRequest(
+            urn=self.urn(token), id=id, olds=encode(state), old_inputs=encode(old), news=encode(new), preview=preview
+        )
+        return Decoded(self.provider.Update(request, Context()).properties).values
+
+    def delete(self, token: str, id: str, state: dict[str, Any]) -> None:
+        self.provider.Delete(provider_pb2.DeleteRequest(urn=self.urn(token), id=id, properties=encode(state)), Context())
