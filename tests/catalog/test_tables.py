@@ -127,6 +127,13 @@ def test_no_row_is_said_twice(name):
 
 
 @pytest.mark.parametrize("name", KEYS)
+def test_lines_are_read_as_any_reader_of_csv_does(name):
+    """Lines with quotes and those without give the cells that the standard library gives for the whole file."""
+    with (tables.DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        assert tables._lines(name) == list(csv.reader(file))
+
+
+@pytest.mark.parametrize("name", KEYS)
 def test_cells_carry_no_stray_space(name):
     """A cell has no space around it, so that it compares equal to what a user writes."""
     assert [cell for row in tables.rows(name) for cell in row.values() if cell != cell.strip()] == []
