@@ -71,18 +71,17 @@ def between(source: str, destination: str, service: Service = "compute", *, same
     """
     if unknown := [region for region in (source, destination) if region not in regions()]:
         raise PriceUnknown("transfer", unknown[0])
-    continent = continent_of(source)
-    if source == destination:
-        rows_of = _paths(service, "same-zone" if same_zone and service == "compute" else "same-region")
-    elif continent == continent_of(destination):
-        rows_of = _paths(service, "same-continent")
+    ends = {continent_of(source), continent_of(destination)}
+    if len(ends) > 1:
+        dear = "australia" in ends or DEAR in (source, destination)
+        machines = _rate(_paths("compute", "cross-continent")["australia" if dear else ""], source)
+        return machines if service == "compute" else _from_bucket_afar(source, destination, machines)
+    if source != destination:
+        path = "same-continent"
     else:
-        rows_of = _paths("compute", "cross-continent")
-        dear = {continent, continent_of(destination)} & {"australia"} or DEAR in (source, destination)
-        continent = "australia" if dear else ""
-        if service == "storage":
-            return _from_bucket_afar(source, destination, _rate(rows_of[continent], source))
-    row = rows_of.get(continent) or rows_of.get("")
+        path = "same-zone" if same_zone and service == "compute" else "same-region"
+    found = _paths(service, path)
+    row = found.get(continent_of(source)) or found.get("")
     if row is None:
         raise PriceUnknown(f"transfer to {destination}", source)
     return _rate(row, source)
