@@ -76,9 +76,8 @@ def between(source: str, destination: str, service: Service = "compute", *, same
         dear = "australia" in ends or DEAR in (source, destination)
         machines = _rate(_paths("compute", "cross-continent")["australia" if dear else ""], source)
         return machines if service == "compute" else _from_bucket_afar(source, destination, machines)
-    if source != destination:
-        path = "same-continent"
-    else:
+    path = "same-continent"
+    if source == destination:
         path = "same-zone" if same_zone and service == "compute" else "same-region"
     found = _paths(service, path)
     row = found.get(continent_of(source)) or found.get("")
@@ -90,7 +89,7 @@ def between(source: str, destination: str, service: Service = "compute", *, same
 def _from_bucket_afar(source: str, destination: str, machines: Price) -> Price:
     """One old page says that internet rates apply; no figure of its own is known. So: between that of machines and that of the internet."""
     internet = tiers(source, "australia" if continent_of(destination) == "australia" else "world")[0][1]
-    note = "no figure is known: one page says that internet rates apply, machines pay less"
+    note = "no figure is known: one page says that internet rates apply; the lower bound is what machines may pay"
     return replace(internet, usd_low=min(machines.usd_low, internet.usd), tier="", trust="low", notes=note)
 
 
