@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 LEVELS = [
-    {"errors", "declared", "findings", "names", "gcp", "accelform"},
+    {"errors", "declared", "findings", "names", "currencies", "gcp", "accelform"},
     {"spec"},
     {"catalog"},
     {"sandbox"},
