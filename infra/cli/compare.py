@@ -163,12 +163,11 @@ def _print(found: Comparison, asked: Asked, hours_a_day: Decimal, credit: Credit
 
     meant = found.name if asked.name == found.name else f"{asked.name.strip()} is {found.name}"
     where = f"{asked.region}, and what is elsewhere" if asked.region else "each where it costs least"
-    _say(
-        f"{meant}{_made_of(found)}: {hours_a_day} hours a day, {_round(month_hours(hours_a_day), 2)} a month, {where}; list prices without tax"
-    )
+    hours = f"{hours_a_day} hours a day, {_round(month_hours(hours_a_day), 2)} a month"
+    _say(f"{meant}{_made_of(found)}: {hours}, {where}; list prices without tax")
     _say("", aligned(COLUMNS, map(_row, found.alternatives), right=RIGHT, fold=23), "")
-    for (way, why), names in _missing(found).items():
-        _say(f"{way}: {why}: {', '.join(names)}")
+    for (ways, why), names in _missing(found).items():
+        _say(f"{ways}: {why}: {', '.join(names)}")
     energy = (
         f"electricity at {asked.usd_kwh} USD a kWh included"
         if asked.usd_kwh
@@ -196,9 +195,10 @@ def _print_credit(found: Comparison, hours_a_day: Decimal, credit: Credit, lasti
         "",
         f"credit of {credit.said} from {credit.start}, {hours_a_day} hours a day of {found.name} alone, until {until}: {credit.days} days",
     )
-    columns = ("bought", "where", "USD/h", "hours paid", "full days", "gone on", "at the earliest")
+    columns = ("what", "bought", "where", "USD/h", "hours paid", "full days", "gone on", "at the earliest")
     rows = [
         (
+            one.name,
             one.way,
             one.region,
             _round(one.expected.usd_hour, 4),
@@ -213,7 +213,7 @@ def _print_credit(found: Comparison, hours_a_day: Decimal, credit: Credit, lasti
     _say(
         "gone on: the day on which the last of it is spent, or what is left when its period ends",
         "at the earliest: spot at the price on demand, which bounds it",
-        f"days: of Google's free trial {FREE_TRIAL_DAYS}, of other credits: --credit-days. During that trial no GPU can be added to a machine",
+        f"days: of Google's free trial {FREE_TRIAL_DAYS}, of others: --credit-days. During that trial no GPU can be added to a machine",
         "and no quota be raised; an upgrade to a paid account comes first, and keeps the credit for the days that are left",
         "(https://cloud.google.com/free/docs/free-cloud-features, read 2026-11)",
     )
@@ -245,9 +245,13 @@ def _row(one: Alternative) -> tuple[str, ...]:
 
 
 def _missing(found: Comparison) -> dict[tuple[str, str], list[str]]:
-    groups: dict[tuple[str, str], list[str]] = {}
+    """Names by the ways in which they cannot be compared, and why."""
+    ways: dict[tuple[str, str], list[str]] = {}
     for one in found.missing:
-        groups.setdefault((one.way, one.why), []).append(one.name)
+        ways.setdefault((f"{one.name} (asked)" if one.asked else one.name, one.why), []).append(one.way)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (name, why), found_ways in ways.items():
+        groups.setdefault((", ".join(found_ways), why), []).append(name)
     return groups
 
 
@@ -331,6 +335,7 @@ def _credit_json(credit: Credit, lasting: Iterable[Lasts]) -> dict[str, Any]:
         "days": credit.days,
         "lasts": [
             {
+                "name": one.name,
                 "way": one.way,
                 "region": one.region,
                 "trust": one.trust,

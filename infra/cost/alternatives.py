@@ -49,7 +49,7 @@ class Alternative:
     usd_hour: Bounds
     month_hours: Decimal
     below_on_demand: Decimal | None
-    """Percent that it costs less than on demand in the same region; None where it is on demand, or that price is unknown."""
+    """Percent that it costs less than on demand in the same region; None where it is on demand, or cannot be had so at a known price."""
     kw: Bounds | None
     """Of the accelerators alone at their highest power; of an own server, up to that of all of it. None where unknown."""
     trust: Trust
@@ -60,7 +60,7 @@ class Alternative:
     sold: bool | None = None
     """Whether a source says that it is sold so in the region; None where none tells."""
     on_demand: Hour | None = None
-    """The price on demand in the same region, where it is sold otherwise and that price is known."""
+    """The list price on demand in the same region, where it is bought otherwise and that price is known: it bounds spot."""
 
     @property
     def usd_month(self) -> Bounds:
@@ -237,6 +237,7 @@ def _cheapest(thing: Thing, way: str, region: str | None, month_hours: Decimal, 
     here = min(hours, key=lambda place: (hours[place].usd_high, place))
     cost, peak, count = hours[here], _peak(thing), _count(thing)
     usual = None if way == "on-demand" else hour(thing, here, "on-demand")
+    buyable = any(place == here and told is not False for place, told in _places(thing, "on-demand"))
     kw = None if peak.power_watts is None else peak.power_watts * count / 1000
     return Alternative(
         name=name_of(thing),
@@ -247,7 +248,7 @@ def _cheapest(thing: Thing, way: str, region: str | None, month_hours: Decimal, 
         accelerators=count,
         usd_hour=(cost.usd_low, cost.usd_high),
         month_hours=month_hours,
-        below_on_demand=None if usual is None else 100 - 100 * cost.usd / usual.usd,
+        below_on_demand=100 - 100 * cost.usd / usual.usd if usual and buyable else None,
         kw=None if kw is None else (kw, kw),
         trust=cost.trust,
         source=cost.source,

@@ -73,8 +73,9 @@ def runway(usd: Decimal, start: date, *, hours_a_day: Decimal, usd_hour: Decimal
 
 @dataclass(frozen=True, slots=True)
 class Lasts:
-    """How long a credit lasts for one way of buying: by the low, the expected and the high price."""
+    """How long a credit lasts for one way of buying one thing: by the low, the expected and the high price."""
 
+    name: str
     way: str
     region: str
     low: Runway
@@ -97,7 +98,7 @@ def lasts(one: Alternative, usd: Decimal, start: date, *, hours_a_day: Decimal, 
     ceiling: Runway | None = expected
     if one.way == "spot":
         ceiling = None if one.on_demand is None else at(max(high, one.on_demand.usd_high))
-    return Lasts(one.way, one.region, at(low), expected, ceiling, one.trust, one.as_of)
+    return Lasts(one.name, one.way, one.region, at(low), expected, ceiling, one.trust, one.as_of)
 
 
 def _decimal(exact: Fraction) -> Decimal:
