@@ -154,7 +154,7 @@ def _lasting(found: Comparison, credit: Credit, hours_a_day: Decimal) -> list[La
     return [lasts(one, credit.usd, credit.start, hours_a_day=hours_a_day, days=credit.days) for one in ways]
 
 
-COLUMNS = ("what", "with", "bought", "where", "USD/h", "USD/month", "less", "USD/PFLOP-h", "USD/TB/s-h", "kWh/month", "trust", "as of")
+COLUMNS = ("what", "with", "bought", "where", "USD/h", "USD/month", "less", "USD/PFLOP-h", "USD/TB/s-h", "kWh/month", "price", "peak")
 RIGHT = ("USD/h", "USD/month", "less", "USD/PFLOP-h", "USD/TB/s-h", "kWh/month")
 
 
@@ -177,8 +177,9 @@ def _print(found: Comparison, asked: Asked, hours_a_day: Decimal, credit: Credit
         "PFLOP-h, TB/s-h: an hour of peak dense bf16 and of memory bandwidth, as makers print them. How fast a model runs must be measured",
         "less: than on demand in the same region, by the prices of these dates. Spot prices change monthly, and spot can be taken away",
         "kWh: of the accelerators alone at their highest power; of an own server up to that of the whole. Unknown is said so, never 0",
+        "capacity-block: of AWS, a whole block of 24 hours for each day, however few of them are used",
         f"own: its price over {asked.years} years (--years), {energy}; no place, cooling, network, repair and people",
-        "trust and date are those of the price; the sources of all figures: --json",
+        "price, peak: trust and date of either; sources and notes: --json",
     )
     if credit:
         _print_credit(found, hours_a_day, credit, lasting)
@@ -188,7 +189,7 @@ def _print_credit(found: Comparison, hours_a_day: Decimal, credit: Credit, lasti
     from infra.cost.credit import FREE_TRIAL_DAYS
 
     if not lasting:
-        _say("", f"credit of {credit.said}: no price of {found.name} is known here, so nobody can tell how long it lasts")
+        _say("", f"credit of {credit.said}: {found.name} has no known price here, so nobody can tell how long it lasts")
         return
     until = lasting[0].expected.until
     _say(
@@ -239,8 +240,8 @@ def _row(one: Alternative) -> tuple[str, ...]:
         _cell(one.usd_pflop_hour, 2),
         _cell(one.usd_tb_s_hour, 2),
         _cell(one.kwh_month, 1),
-        one.trust,
-        one.as_of,
+        f"{one.trust}, {one.as_of}",
+        f"{one.peak.trust}, {one.peak.as_of}",
     )
 
 
@@ -256,10 +257,15 @@ def _missing(found: Comparison) -> dict[tuple[str, str], list[str]]:
 
 
 def _cell(bounds: Bounds | None, places: int) -> str:
+    """Bounds that differ are no more exact than three digits."""
     if bounds is None:
         return "unknown"
     low, high = bounds
-    return _round(low, places) if low == high else f"{_round(low, 2)} to {_round(high, 2)}"
+    return _round(low, places) if low == high else f"{_rough(low)} to {_rough(high)}"
+
+
+def _rough(number: Decimal) -> str:
+    return _round(number, 2 if number < 10 else 1 if number < 100 else 0)
 
 
 def _round(number: Decimal, places: int) -> str:
