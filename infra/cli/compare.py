@@ -16,6 +16,7 @@ from infra.cli.output import aligned, print_json
 from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
+    from infra.catalog.fx import Rate
     from infra.cost.alternatives import Alternative, Bounds, Comparison
     from infra.cost.credit import Lasts, Runway
 
@@ -42,10 +43,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Credit:
-    """A credit, in USD."""
+    """A credit."""
 
-    usd: Decimal
     said: str
+    usd: Decimal
+    rate: Rate
+    """By which it was made USD."""
     start: date
     days: int
 
@@ -97,29 +100,30 @@ def _credit(problems: list[Problem], asked: Asked) -> Credit | None:
         return None
     if asked.credit is None:
         problems.append(Problem("--credit", "is missing: --from says when it starts", "an amount of money", '--credit "300 USD"'))
-        usd = None
-    else:
-        usd = _usd(problems, asked.credit)
+        _day(problems, asked.start)
+        return None
+    usd = _usd(problems, asked.credit)
     start = _day(problems, asked.start)
-    return Credit(usd, str(asked.credit), start, days) if usd and start and days else None
+    return Credit(asked.credit, *usd, start, days) if usd and start and days else None
 
 
-def _usd(problems: list[Problem], text: str) -> Decimal | None:
-    """The amount of a credit in USD."""
+def _usd(problems: list[Problem], text: str) -> tuple[Decimal, Rate] | None:
+    """The amount of a credit in USD, by a dated rate."""
     from pydantic_core import PydanticCustomError
 
+    from infra.catalog.fx import UnknownRate, rate, to_usd
     from infra.spec import Money
 
+    fix = '--credit "300 USD"'
     try:
         money = Money.parse(text)
+        return to_usd(money.amount, money.currency), rate(money.currency)
     except PydanticCustomError as error:
-        problems.append(Problem("--credit", f"{text!r} {error.message()}", (error.context or {}).get("allowed", ""), '--credit "300 USD"'))
-        return None
-    if money.currency != "USD":
-        message = f"{text!r} is not in USD: prices are, and no dated rate of {money.currency} is known"
-        problems.append(Problem("--credit", message, "an amount in USD", '--credit "300 USD"'))
-        return None
-    return money.amount
+        problems.append(Problem("--credit", f"{text!r} {error.message()}", (error.context or {}).get("allowed", ""), fix))
+    except UnknownRate as error:
+        message = f"{text!r} is not in USD, as prices are, and no dated rate of {error.currency} is known"
+        problems.append(Problem("--credit", message, f"an amount in {', '.join(error.known)}", fix))
+    return None
 
 
 def _day(problems: list[Problem], text: str | None) -> date | None:
@@ -191,7 +195,10 @@ def _print_credit(found: Comparison, hours_a_day: Decimal, credit: Credit, lasti
     if not lasting:
         _say("", f"credit of {credit.said}: {found.name} has no known price here, so nobody can tell how long it lasts")
         return
-    until = lasting[0].expected.until
+    until, rate = lasting[0].expected.until, credit.rate
+    if rate.currency != "USD":
+        made = f"{rate.usd_per_unit:f} USD for 1 {rate.currency}, {rate.trust}, {rate.as_of}; Google has rates of its own"
+        _say("", f"{credit.said} are {_round(credit.usd, 2)} USD by {made}")
     _say(
         "",
         f"credit of {credit.said} from {credit.start}, {hours_a_day} hours a day of {found.name} alone, until {until}: {credit.days} days",
@@ -334,9 +341,11 @@ def _alternative(one: Alternative) -> dict[str, Any]:
 
 
 def _credit_json(credit: Credit, lasting: Iterable[Lasts]) -> dict[str, Any]:
+    rate = credit.rate
     return {
         "amount": credit.said,
         "usd": _exact(credit.usd),
+        "rate": {"usd_per_unit": f"{rate.usd_per_unit:f}", "trust": rate.trust, "as_of": rate.as_of, "source": rate.source},
         "from": str(credit.start),
         "days": credit.days,
         "lasts": [

@@ -142,7 +142,8 @@ def compare(
         for way in WAYS:
             offers = [one for thing in group if (one := _cheapest(thing, way, region, in_month, asked=group is subject))]
             if offers:
-                alternatives.append(_nearest(offers, target, lambda one: one.bf16_tflops))
+                cheapest = sorted(offers, key=lambda one: one.usd_hour[1])
+                alternatives.append(_nearest(cheapest, target, lambda one: one.bf16_tflops))
             else:
                 thing = _nearest(group, target, _tflops)
                 missing.append(Missing(name_of(thing), way, _why_not(thing, way, region), group is subject))
@@ -208,7 +209,7 @@ Sized = TypeVar("Sized")
 
 
 def _nearest(things: Sequence[Sized], target: Decimal | None, tflops: Callable[[Sized], Decimal | None]) -> Sized:
-    """The one whose peak is nearest by ratio; the first, the smallest, where a peak is unknown."""
+    """The one whose peak is nearest by ratio; the first of several, and where a peak is unknown."""
 
     def ratio(one: Sized) -> Decimal:
         peak = tflops(one)

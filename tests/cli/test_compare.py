@@ -99,6 +99,15 @@ def test_what_outlives_its_days_lapses(accelform: Accelform) -> None:
     assert longer[5:7] == ["212", "2028-07-14"]
 
 
+def test_a_credit_in_another_currency_is_made_usd_by_a_dated_rate(accelform: Accelform) -> None:
+    """9,600 TWD at 0.03133919 are 300.86 USD on 1 October 2026: as 300 USD, to the day."""
+    arguments = ("compare", "v4-8", "--hours-a-day", "2", "--credit", "9600 TWD", "--from", "2026-12-01")
+    assert "9600 TWD are 300.86 USD by 0.03133919 USD for 1 TWD, low, 2026-10-01" in accelform(*arguments).out
+    credit = accelform(*arguments, "--json").data["credit"]
+    assert (credit["amount"], credit["usd"], credit["rate"]["as_of"]) == ("9600 TWD", "300.856224", "2026-10-01")
+    assert credit["lasts"][0]["expected"]["gone"] == "2026-12-12"
+
+
 def test_a_credit_without_a_price_is_incomplete(accelform: Accelform) -> None:
     """In asia-east1 no price of v6e is known: nobody can tell, which has an exit code of its own."""
     ran = accelform("compare", "v6e-8", "--region", "asia-east1", "--credit", "300 USD", "--from", "2026-12-01")
@@ -142,6 +151,8 @@ def test_an_own_server_is_bounded(accelform: Accelform) -> None:
         (("v4-8", "--credit", "300", "--from", "2026-12-01"), "--credit: '300' is not an amount of money", "350 USD"),
         (("v4-8", "--credit", "-1 USD", "--from", "2026-12-01"), "--credit: '-1 USD' is not an amount of money", "350 USD"),
         (("v4-8", "--credit", "300 usd", "--from", "2026-12-01"), "--credit: '300 usd' is not an amount of money", "350 USD"),
+        (("v4-8", "--credit", "300 ISK", "--from", "2026-12-01"), "--credit: '300 ISK' is not in USD, as prices are, and no dated", "TWD"),
+        (("v4-8", "--credit", "300 XXX", "--from", "2026-12-01"), "--credit: '300 XXX' ", ""),
         (("v4-8", "--credit", "300 USD"), "--from: is missing", "YYYY-MM-DD"),
         (("v4-8", "--from", "2026-12-01"), "--credit: is missing", "an amount of money"),
         (("v4-8", "--credit", "300 USD", "--from", "2026-02-29"), "--from: '2026-02-29' is not", "YYYY-MM-DD"),

@@ -151,7 +151,7 @@ def test_what_is_not_sold_alone_is_compared_by_what_is() -> None:
 def test_a_gpu_on_n1_has_its_machine_in_the_price() -> None:
     """T4 at 0.35 and n1-standard-1 at 0.0475 USD an hour in us-central1."""
     one = of(V4, "n1-standard-1 + 1 x nvidia-tesla-t4", "on-demand")
-    assert (one.region, one.usd_hour[0]) == ("us-central1", Decimal("0.39749975"))
+    assert (one.region, f"{one.usd_hour[0]:.4f}") == ("us-central1", "0.3975")
     assert one.usd_pflop_hour is None
 
 
