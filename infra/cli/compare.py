@@ -384,6 +384,7 @@ SIX_DECIMALS = Decimal("0.000001")
 
 
 def _exact(number: Decimal) -> str:
-    """Every digit where there are few; what a division made, to six decimals."""
+    """Every digit where there are few, without zeros at the end; what a division made, to six decimals."""
     exponent = number.as_tuple().exponent
-    return f"{number if isinstance(exponent, int) and exponent >= -12 else number.quantize(SIX_DECIMALS):f}"
+    few = isinstance(exponent, int) and exponent >= -12
+    return f"{(number if few else number.quantize(SIX_DECIMALS)).normalize():f}"
