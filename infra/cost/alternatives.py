@@ -254,11 +254,18 @@ def _cheapest(thing: Thing, way: str, region: str | None, month_hours: Decimal, 
         trust=cost.trust,
         source=cost.source,
         as_of=cost.as_of,
-        notes="the smallest machine of N1 included" if not isinstance(thing, TpuShape | GpuMachine) else "",
+        notes=_notes(thing),
         asked=asked,
         sold=sold[here],
         on_demand=usual,
     )
+
+
+def _notes(thing: Thing) -> str:
+    if isinstance(thing, TpuShape):
+        lone = thing.generation == "tpu7x" and thing.chips == 1
+        return "priced by the machine with 4 chips; no source says that one with 1 is sold" if lone else ""
+    return "" if isinstance(thing, GpuMachine) else "the smallest machine of N1 included"
 
 
 def _why_not(thing: Thing, way: str, region: str | None) -> str:

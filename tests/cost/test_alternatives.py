@@ -153,6 +153,14 @@ def test_a_gpu_on_n1_has_its_machine_in_the_price() -> None:
     one = of(V4, "n1-standard-1 + 1 x nvidia-tesla-t4", "on-demand")
     assert (one.region, f"{one.usd_hour[0]:.4f}") == ("us-central1", "0.3975")
     assert one.usd_pflop_hour is None
+    assert one.notes == "the smallest machine of N1 included"
+
+
+def test_the_smallest_tpu7x_says_whose_price_it_has() -> None:
+    """The only price known is that of the machine with 4 chips: 48 USD an hour."""
+    assert "4 chips" in of(V4, "tpu7x-2", "on-demand").notes
+    four = of(compare("tpu7x-8"), "tpu7x-8", "on-demand")
+    assert (four.usd_hour[0], four.notes) == (Decimal(48), "")
 
 
 def test_a_region_limits_google_alone() -> None:
