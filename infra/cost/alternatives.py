@@ -142,8 +142,7 @@ def compare(
         for way in WAYS:
             offers = [one for thing in group if (one := _cheapest(thing, way, region, in_month, asked=group is subject))]
             if offers:
-                cheapest = sorted(offers, key=lambda one: one.usd_hour[1])
-                alternatives.append(_nearest(cheapest, target, lambda one: one.bf16_tflops))
+                alternatives.append(_nearest(offers, target, lambda one: one.bf16_tflops))
             else:
                 thing = _nearest(group, target, _tflops)
                 missing.append(Missing(name_of(thing), way, _why_not(thing, way, region), group is subject))

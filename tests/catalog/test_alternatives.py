@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from infra.catalog import alternatives
 from infra.catalog.alternatives import rentals, servers
 
 
@@ -47,6 +48,18 @@ def test_three_figures_of_one_server_are_bounds() -> None:
     assert (one.accelerators, one.trust, one.as_of) == (8, "low", "2024-08")
     assert [told in one.notes for told in ("310000: ", "300000 to 350000: ", "180000 to 220000: ")] == [True] * 3
     assert one.source.count("https://") == 3
+
+
+def test_a_server_is_trusted_as_its_weakest_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And as old as its oldest."""
+    same = {"kind": "server", "name": "s", "accelerator": "v4", "accelerators": "8", "power_kw": "", "source": "x", "notes": ""}
+    said = [
+        same | {"usd_low": "2", "usd_high": "2", "trust": "high", "as_of": "2026"},
+        same | {"usd_low": "1", "usd_high": "3", "trust": "medium", "as_of": "2025"},
+    ]
+    monkeypatch.setattr(alternatives, "rows", lambda table: tuple(said))
+    (one,) = servers.__wrapped__()
+    assert (one.trust, one.as_of, one.usd_low, one.usd_high, one.power_kw) == ("medium", "2025", 1, 3, None)
 
 
 def test_the_a100_server_is_at_its_launch_price() -> None:

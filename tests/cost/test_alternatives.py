@@ -140,6 +140,8 @@ def test_near_means_near_in_peak_compute() -> None:
     assert {one.name for one in V4.alternatives if one.peak.name == "v5e"} == {"v5litepod-4"}
     assert {one.name for one in compare("v6e-8").alternatives if one.peak.name == "v5e"} == {"v5litepod-8"}
     assert {one.name for one in compare("v6e-8").alternatives if one.peak.name == "tpu7x"} == {"tpu7x-8"}
+    # 492: 788 is 1.6 times as much, 197 is 2.5 times less, though one TFLOPS nearer by difference
+    assert {one.name for one in compare("v3-8").alternatives if one.peak.name == "v5e"} == {"v5litepod-4"}
 
 
 def test_what_is_not_sold_alone_is_compared_by_what_is() -> None:
@@ -172,6 +174,12 @@ def test_a_region_limits_google_alone() -> None:
     assert why["v4-8", "on-demand"] == "no zone of asia-east1 is known to have it"
     assert compare("v4-8").missing[0].why == "not sold so"
     assert {one.provider for one in found.alternatives} == {"Google Cloud", "AWS", "own"}
+
+
+def test_weak_zones_do_not_count() -> None:
+    """v6e in us-east4 has a price, but only one weak source has it there: cheaper or not, nobody is sent to it."""
+    found = compare("v6e-8", region="us-east4")
+    assert {(one.way, one.why) for one in found.missing if one.asked} == {(way, "no zone of us-east4 is known to have it") for way in WAYS}
 
 
 def test_the_cheapest_region_is_the_cheapest() -> None:
