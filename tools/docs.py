@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -56,7 +57,7 @@ def command(*arguments: str) -> str:
         except AccelformError as error:
             out.write(f"{error}\n")
     text = "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
-    return f"```\n$ accelform {' '.join(arguments)}\n{text}\n```"
+    return f"```\n$ accelform {shlex.join(arguments)}\n{text}\n```"
 
 
 def keys_table() -> str:

@@ -67,6 +67,10 @@ def _slice_card(asked: str, one: TpuShape) -> Card:
         "topology": one.topology or None,
         "memory_gib": memory_of(one),
         "chip_memory_gib": chip.memory_gib,
+        "chip_memory_gb_s": chip.memory_gb_s,
+        "chip_bf16_tflops": chip.bf16_tflops,
+        "chip_int8_tops": chip.int8_tops,
+        "chip_power_watts": chip.power_watts,
         "machine_type": one.machine_type or None,
         "runtime_version": one.runtime_version or None,
         "image_family": one.image_family or None,
@@ -78,7 +82,7 @@ def _slice_card(asked: str, one: TpuShape) -> Card:
     }
     origins = (
         Origin("shape", one.source, one.as_of, one.trust, ""),
-        Origin("memory", chip.source, chip.as_of, chip.trust, chip.notes),
+        Origin("chip", chip.source, chip.as_of, chip.trust, chip.notes),
         Origin("names", spelled.source, spelled.as_of, spelled.trust, ""),
     )
     return Card(asked, one.accelerator_type, "TPU slice", facts, spellings, origins)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from types import MappingProxyType
 
-from infra.catalog.tables import Trust, rows, trust_of, words
+from infra.catalog.tables import Trust, figure, rows, trust_of, whole, words
 from infra.errors import nearest
 
 MAX_SHARED_CLIENTS = 48
@@ -65,21 +65,15 @@ def gpus() -> Mapping[str, Gpu]:
 
 
 def _gpu(row: dict[str, str]) -> Gpu:
-    def whole(column: str) -> int | None:
-        return int(row[column]) if row[column] else None
-
-    def exact(column: str) -> Decimal | None:
-        return Decimal(row[column]) if row[column] else None
-
     return Gpu(
         accelerator_type=row["accelerator_type"],
         generation=row["generation"],
         compute_capability=row["compute_capability"],
         memory_gib=int(row["memory_gib"]),
-        bf16_tflops=exact("bf16_tflops"),
-        int8_tops=exact("int8_tops"),
-        memory_gb_s=whole("memory_gb_s"),
-        power_watts=whole("power_watts"),
+        bf16_tflops=figure(row["bf16_tflops"]),
+        int8_tops=figure(row["int8_tops"]),
+        memory_gb_s=whole(row["memory_gb_s"]),
+        power_watts=whole(row["power_watts"]),
         trust=trust_of(row),
         source=row["source"],
         as_of=row["as_of"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from decimal import Decimal
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -12,6 +13,8 @@ DATA = Path(__file__).parent / "data"
 
 Table = Literal[
     "accelerators",
+    "alternative_chips",
+    "alternatives",
     "cpu_prices",
     "egress",
     "fx",
@@ -70,6 +73,16 @@ def _lines(table: Table) -> list[list[str]]:
 def words(cell: str) -> tuple[str, ...]:
     """The parts of a cell that lists several things, apart by `;`."""
     return tuple(filter(None, cell.split(";")))
+
+
+def figure(cell: str) -> Decimal | None:
+    """An exact number; None where the cell is empty: no source tells it."""
+    return Decimal(cell) if cell else None
+
+
+def whole(cell: str) -> int | None:
+    """A whole number; None where the cell is empty."""
+    return int(cell) if cell else None
 
 
 def trust_of(row: dict[str, str]) -> Trust:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from types import MappingProxyType
 
-from infra.catalog.tables import Trust, rows, trust_of
+from infra.catalog.tables import Trust, figure, rows, trust_of, whole
 from infra.errors import nearest
 
 
@@ -67,10 +68,17 @@ class TpuShape:
 
 @dataclass(frozen=True, slots=True)
 class TpuChip:
-    """One chip of a generation."""
+    """One chip of a generation. A figure that no source gives is None."""
 
     generation: str
     memory_gib: int
+    bf16_tflops: Decimal | None
+    """Dense peak."""
+    int8_tops: Decimal | None
+    """Dense peak."""
+    memory_gb_s: int | None
+    power_watts: int | None
+    """The highest power that Google says it measured, its host not included; of no chip is a design power known."""
     trust: Trust
     source: str
     as_of: str
@@ -84,7 +92,18 @@ def chips() -> Mapping[str, TpuChip]:
 
 
 def _chip(row: dict[str, str]) -> TpuChip:
-    return TpuChip(row["generation"], int(row["memory_gib"]), trust_of(row), row["source"], row["as_of"], row["notes"])
+    return TpuChip(
+        generation=row["generation"],
+        memory_gib=int(row["memory_gib"]),
+        bf16_tflops=figure(row["bf16_tflops"]),
+        int8_tops=figure(row["int8_tops"]),
+        memory_gb_s=whole(row["memory_gb_s"]),
+        power_watts=whole(row["power_watts"]),
+        trust=trust_of(row),
+        source=row["source"],
+        as_of=row["as_of"],
+        notes=row["notes"],
+    )
 
 
 @cache

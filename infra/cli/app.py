@@ -32,6 +32,9 @@ Standing = Annotated[
     list[str] | None,
     typer.Argument(metavar="[STACK]...", help="Stacks of the sandbox, by name. (default: all that are up)"),
 ]
+Named = Annotated[
+    str, typer.Argument(metavar="NAME", help="A TPU slice such as v6e-8, a GPU such as l4, or a machine type such as g2-standard-4.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print for machines.")]
 Folder = Annotated[Path, typer.Option("--stacks", metavar="FOLDER", help="Folder of the stack files.", envvar="ACCELFORM_STACKS")]
 STACKS = Path("stacks")
@@ -51,6 +54,27 @@ def cost(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False
     from infra.cli import cost as command
 
     raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def compare(
+    name: Named,
+    hours_a_day: Annotated[str, typer.Option("--hours-a-day", metavar="HOURS", help="Hours of use a day, above 0 to 24.")] = "24",
+    region: Annotated[str | None, typer.Option(help="Region of Google Cloud. (default: for each thing the cheapest)")] = None,
+    years: Annotated[str, typer.Option(metavar="YEARS", help="Years that an own server is used.")] = "3",
+    usd_kwh: Annotated[str | None, typer.Option("--usd-kwh", metavar="USD", help="Price of a kWh for it. (default: unknown)")] = None,
+    credit: Annotated[str | None, typer.Option(metavar="MONEY", help='A credit, such as "300 USD": says when it is gone.')] = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Day on which the credit starts: 2026-12-01.")] = None,
+    credit_days: Annotated[
+        str, typer.Option("--credit-days", metavar="DAYS", help="Days of the credit; Google's free trial has 90.")
+    ] = "90",
+    as_json: AsJson = False,
+) -> None:
+    """Say what the same hours cost on other accelerators, on AWS and on an own server, and how long a credit lasts."""
+    from infra.cli import compare as command
+
+    asked = command.Asked(name, hours_a_day, region, years, usd_kwh, credit, start, credit_days)
+    raise typer.Exit(command.run(asked, as_json=as_json))
 
 
 @app.command()
@@ -199,9 +223,6 @@ def status(as_json: AsJson = False) -> None:
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search.")
-Named = Annotated[
-    str, typer.Argument(metavar="NAME", help="A TPU slice such as v6e-8, a GPU such as l4, or a machine type such as g2-standard-4.")
-]
 
 
 @catalog.command()

@@ -15,6 +15,8 @@ from infra.catalog import gpu_machines, machine_prices, tables
 
 KEYS = {
     "accelerators": ("name",),
+    "alternative_chips": ("name",),
+    "alternatives": ("name", "usd_low"),
     "cpu_prices": ("machine_type", "region"),
     "egress": ("region", "destination"),
     "fx": ("currency",),
@@ -42,8 +44,8 @@ COLLECTED = date(2026, 11, 30)
 COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
-    "import csv, sys, time; from infra.catalog import accelerator, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
-    "machine_prices, named, places, prices, tables, things, tpu, vertex, vertex_prices, zones; "
+    "import csv, sys, time; from infra.catalog import accelerator, alternatives, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
+    "machine_prices, named, peak, places, prices, tables, things, tpu, vertex, vertex_prices, zones; "
 )
 LOAD = (
     "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
@@ -51,6 +53,7 @@ LOAD = (
     "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); "
     "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
     "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "
+    "alternatives.rentals(); peak.peaks(); "
 )
 
 
@@ -178,6 +181,31 @@ def test_memory_of_chips_is_a_true_copy():
     ours = {row["generation"]: row["memory_gib"] for row in tables.rows("tpu_chips")}
 
     assert {name: memory for name, memory in theirs.items() if memory} == {name: ours[name] for name in ("v3", "v4", "v5e", "v5p", "v6e")}
+
+
+def test_peaks_of_chips_are_true_copies():
+    """Each generation has the peaks and the bandwidth that the collection in ../shared/data has."""
+    theirs = {row["name"].split()[1].lower(): row for row in collected("accelerators") if row["kind"] == "tpu"}
+    names = {"bf16_tflops": "bf16_tflops_dense", "int8_tops": "int8_tops_as_published", "memory_gb_s": "mem_bw_gb_s"}
+
+    for row in tables.rows("tpu_chips"):
+        other = theirs["(ironwood)" if row["generation"] == "tpu7x" else row["generation"]]
+        assert {ours: row[ours] for ours in names} == {ours: other[name] for ours, name in names.items()}
+
+
+def test_alternatives_are_true_copies():
+    """Each price is that of the collection in ../shared/data; the launch price of the A100 server has a second, lower source here."""
+    for ours, theirs in zip(tables.rows("alternatives"), collected("alternatives"), strict=True):
+        if ours["kind"] == "aws":
+            assert (ours["name"], ours["region"], ours["accelerators"]) == (theirs["name"], theirs["region"], theirs["accelerator_count"])
+            block = ours["way"] == "capacity-block"
+            assert ours["usd_low"] == ours["usd_high"] == ("858.26" if block else theirs["on_demand_usd_per_hour"])
+            assert not block or "24 h block 858.26 USD" in theirs["notes"]
+        else:
+            low, _, high = theirs["capex_usd"].partition("-")
+            low = "199000" if theirs["name"].startswith("NVIDIA DGX A100") else low
+            assert (ours["usd_low"], ours["usd_high"]) == (low, high or theirs["capex_usd"])
+            assert ours["power_kw"] in ("", theirs["power_kw"])
 
 
 def test_zones_are_true_copies():

@@ -90,7 +90,16 @@ def test_show_names_sources_and_dates(accelform: Accelform) -> None:
     assert "system_characteristics.py" in out
     card = accelform("catalog", "show", "v2-8", "--json").data
     assert (card["facts"]["topology"], card["facts"]["memory_gib"]) == (None, 64)
-    assert {origin["of"] for origin in card["origins"]} == {"shape", "memory", "names"}
+    assert {origin["of"] for origin in card["origins"]} == {"shape", "chip", "names"}
+
+
+def test_show_tells_the_peaks_of_a_chip(accelform: Accelform) -> None:
+    """v6e as Google prints it; what no source tells is called so, and null for machines."""
+    facts = accelform("catalog", "show", "v6e-8", "--json").data["facts"]
+    names = ("chip_bf16_tflops", "chip_int8_tops", "chip_memory_gb_s", "chip_power_watts")
+    assert [facts[name] for name in names] == ["918", "1836", 1638, None]
+    out = accelform("catalog", "show", "v2-8").out
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("chip bf16")] == [["none", "known"]]
 
 
 def test_search_lists_the_unknown_apart(accelform: Accelform) -> None:
