@@ -114,9 +114,9 @@ class Google:
             raise RefusedError("unknown", said, "look at this machine's network and proxy")
         return answer
 
-    def items(self, api: str, version: str, method: str, items: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, api: str, version: str, method: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         """
-        Every item of a list, page by page. A page may be empty and still not the last.
+        Every page of a list. A page may be empty and still not the last.
 
         Raises:
             RefusedError: With what to do about it.
@@ -124,7 +124,17 @@ class Google:
         page: dict[str, Any] = {}
         while True:
             answer = self.call(api, version, method, **arguments, **page)
-            yield from answer.get(items, [])
+            yield answer
             if not answer.get("nextPageToken"):
                 return
             page = {"pageToken": answer["nextPageToken"]}
+
+    def items(self, api: str, version: str, method: str, items: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """
+        Every item of a list, page by page.
+
+        Raises:
+            RefusedError: With what to do about it.
+        """
+        for page in self.pages(api, version, method, **arguments):
+            yield from page.get(items, [])
