@@ -1,10 +1,11 @@
-"""`accelform catalog zones|zone|show|search`."""
+"""`accelform catalog zones|zone|show|search|ages`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +77,13 @@ def show(name: str, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, region: str | None, as_json: bool) -> int:
+def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, flex_start: bool, region: str | None, as_json: bool) -> int:
+    if spot and flex_start:
+        problem = Problem("--spot", "does not go with --flex-start: one way a search", "--spot, --flex-start, or neither", "leave one out")
+        raise SpecError("accelform catalog search", [problem])
     memory = Decimal(0) if memory_gib is None else _number("--memory-gib", memory_gib, "80")
     limit = None if max_usd_hour is None else _number("--max-usd-hour", max_usd_hour, "4")
-    way = "spot" if spot else "on-demand"
+    way = "spot" if spot else "flex-start" if flex_start else "on-demand"
     with _refused("search", "--region", "a region such as asia-east1"):
         found, unpriced = ask.search(memory_gib=memory, max_usd_hour=limit, way=way, region=region)
     if as_json:
@@ -94,6 +98,21 @@ def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, regi
         apart = [(group.accelerator, _several(group.names), ", ".join(group.regions)) for group in unpriced]
         _print(aligned(("accelerator", "as", "regions"), apart, fold=60))
     _say("trust and date are those of the price; zones that only a weak source has are left out")
+    return ExitCode.OK
+
+
+def ages(*, as_json: bool) -> int:
+    from infra.catalog.ages import ages as every
+
+    found = list(every())
+    if as_json:
+        told = [{**asdict(one), "by_trust": dict(one.by_trust)} for one in found]
+        print_json({"tables": told})
+        return ExitCode.OK
+    columns = ("table", "rows", "oldest", "newest", "undated", "high", "medium", "low")
+    rows = [(x.table, *map(str, (x.rows, x.oldest, x.newest, x.undated, *x.by_trust.values()))) for x in found]
+    _print(aligned(columns, rows, right=("rows", "undated", "high", "medium", "low"), fold=40))
+    _say("dates are those of the sources; high, medium and low count rows by trust")
     return ExitCode.OK
 
 

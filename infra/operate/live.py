@@ -38,7 +38,7 @@ SERIES: Mapping[Group, str] = {"tpus": "ct|tpu", "gpus": "a[2-9]|g[2-9]", "regio
 
 ZONE = re.compile(r"[a-z]+-[a-z]+\d+-[a-z0-9]+")
 ENDED = ("OBSOLETE", "DELETED")
-"""States of `deprecated` in which nothing new can be made. Source: DeprecationStatus in the discovery document of compute v1, read 2026-11."""
+"""States of `deprecated` in which nothing new can be made. Source: DeprecationStatus in compute v1's discovery document, read 2026-11."""
 
 
 @dataclass(frozen=True, slots=True)
