@@ -18,7 +18,7 @@ from infra.cli.output import aligned, print_json
 from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
-    from infra.catalog.cards import Value
+    from infra.catalog.cards import OnVertex, Value
 
 NAMES = "a TPU slice such as v6e-8, a GPU such as nvidia-l4, a machine type such as g2-standard-4"
 PRICED = ("on-demand", "spot", "flex-start")
@@ -66,15 +66,27 @@ def show(name: str, *, as_json: bool) -> int:
     if as_json:
         told = [{"of": x.of, "source": x.source, "as_of": x.as_of, "trust": x.trust, "notes": x.notes} for x in card.origins]
         names = {"asked": card.asked, "name": card.name, "kind": card.kind}
-        print_json({**names, "facts": _plain(card.facts), "spellings": _plain(card.spellings), "origins": told})
+        on_vertex = None if card.on_vertex is None else asdict(card.on_vertex)
+        print_json({**names, "facts": _plain(card.facts), "spellings": _plain(card.spellings), "on_vertex_ai": on_vertex, "origins": told})
         return ExitCode.OK
     _say(f"{_meant(card.asked, card.name)}: {card.kind}")
     named = {f"name, {_label(key)}": value for key, value in card.spellings.items()}
-    facts = {_label(key): value for key, value in card.facts.items()} | named
+    facts = {_label(key): value for key, value in card.facts.items()} | named | _on_vertex(card.on_vertex)
     _print(aligned(("what", "is"), [(key, "none known" if value is None else str(value)) for key, value in facts.items()], fold=90))
     told_by = [(x.of, x.as_of, x.trust, f"{x.source}: {x.notes}" if x.notes else x.source) for x in card.origins]
     _print(aligned(("facts", "as of", "trust", "source"), told_by, fold=90))
     return ExitCode.OK
+
+
+def _on_vertex(found: OnVertex | None) -> dict[str, Value]:
+    """Where Vertex AI has it, by what it is for."""
+    if found is None:
+        return {"Vertex AI regions": None}
+    prediction = [*found.prediction, *(f"{region} (by allowlist)" for region in found.by_allowlist)]
+    return {
+        "Vertex AI prediction": ", ".join(prediction) or None,
+        "Vertex AI training": ", ".join(found.training) or None,
+    }
 
 
 def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, flex_start: bool, region: str | None, as_json: bool) -> int:

@@ -252,7 +252,8 @@ def _print(found: Difference, *, asked: str) -> None:
         _say(f"  fix: {one.found.fix}" if one.found.fix else "")
     same = ", ".join(f"{table} {count}" for table, count in found.unchanged.items())
     unknown = ", ".join(f"{table} {count}" for table, count in found.unknown.items() if count)
-    _say(f"{asked}: {'' if found else 'no difference; '}rows unchanged: {same}{f'; not known, left alone: {unknown}' if unknown else ''}")
+    none = "" if found else "no difference in what answered; " if found.silent else "no difference; "
+    _say(f"{asked}: {none}rows unchanged: {same}{f'; not known, left alone: {unknown}' if unknown else ''}")
 
 
 def _row(one: Change) -> tuple[str, ...]:

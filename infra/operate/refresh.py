@@ -2,7 +2,7 @@
 The catalogue's tables of zones against Google's live lists: what is new, confirmed or gone, and the rows that would say so.
 
 A list shows what one project may see. So what it has is there; what it lacks is gone for that project alone, and no row is ever taken away
-for it: the row is marked, and its trust goes down one step, once.
+for it: the row is marked, and its trust goes down one step, once. A row that nobody doubts and that is seen stays as it is.
 """
 
 from __future__ import annotations
