@@ -46,7 +46,7 @@ def run(
     sandbox: bool,
     write: bool,
     as_json: bool,
-    today: Callable[[], dt.date] = dt.date.today,
+    today: Callable[[], dt.date] = lambda: dt.datetime.now(dt.UTC).date(),
 ) -> int:
     from infra.operate import live, refresh
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import json
 import threading
@@ -281,8 +282,6 @@ def test_what_is_written_is_what_the_lists_said(stock: Live) -> None:
 
     def reread(table: tables.Table) -> list[Row]:
         first, *lines = texts[table].splitlines()
-        import csv
-
         return [dict(zip(first.split(","), cells, strict=True)) for cells in csv.reader(lines)]
 
     assert not compare(stock, GROUPS, today=TODAY, tables=reread)
