@@ -200,7 +200,7 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
     bar = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True)
     with bar:
-        task = bar.add_task("lists of all zones", total=None)
+        task = bar.add_task("lists, zone by zone", total=None)
         yield lambda done, every: bar.update(task, completed=done, total=every)
 
 
