@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +66,8 @@ def run(
     written = _write(found) if write else []
     code = ExitCode.CLOUD if found.silent else ExitCode.FINDINGS if found and not write else ExitCode.OK
     if as_json:
-        print_json({"exit_code": int(code), "project": project, "sandbox": sandbox, "written": written, **_json(found), **_prices()})
+        asked = {"project": project, "sandbox": sandbox, "credentials": [asdict(one) for one in credentials]}
+        print_json({"exit_code": int(code), **asked, "written": written, **_json(found), **_prices()})
         return code
     for one in credentials:
         if one.level != "ok":

@@ -37,6 +37,7 @@ SERIES: Mapping[Group, str] = {"tpus": "ct|tpu", "gpus": "a[2-9]|g[2-9]", "regio
 """How names of machine types with accelerators begin, as a regular expression of Compute Engine's filters."""
 
 ZONE = re.compile(r"[a-z]+-[a-z]+\d+-[a-z0-9]+")
+"""What a place must look like to become a row: `us-central1-ai1a` does."""
 ENDED = ("OBSOLETE", "DELETED")
 """States of `deprecated` in which nothing new can be made. Source: DeprecationStatus in compute v1's discovery document, read 2026-11."""
 
@@ -212,9 +213,9 @@ def _regions(google: Google, project: str) -> Listed:
     """The zones of each region."""
     found: dict[str, set[str]] = {}
     for page in google.pages("compute", "v1", "zones.list", project=project, maxResults=PAGE):
-        for one in page.get("items", []):
-            region = str(one.get("region", "")).rpartition("/")[2] or region_of(one["name"])
-            found.setdefault(region, set()).add(str(one["name"]))
+        for zone in (str(one["name"]) for one in page.get("items", [])):
+            if ZONE.fullmatch(zone):
+                found.setdefault(region_of(zone), set()).add(zone)
     return Listed({region: frozenset(zones) for region, zones in found.items()})
 
 
@@ -241,7 +242,7 @@ def _aggregated(method: str, items: str, pages: Pages) -> Listed:
             silent[zone] = Found(method, "unknown", f"Compute Engine could not reach {zone}", "try again")
         for scope, scoped in page.get("items", {}).items():
             kind, _, zone = str(scope).partition("/")
-            if kind != "zones":
+            if kind != "zones" or not ZONE.fullmatch(zone):
                 continue
             if told := _warned(scoped):
                 silent[zone] = Found(method, "unknown", f"Compute Engine warns of {zone}: {told}", "try again")

@@ -228,6 +228,7 @@ def test_machines_get_all_of_it(data: Path, accelform: Accelform, monkeypatch: p
         ("gone", "tpu-v5e", "us-west4-a"),
         ("gone", "tpu-v6e", "us-east1-d"),
     ]
+    assert told["credentials"] == [{"check": "credentials", "level": "ok", "message": "you", "fix": ""}]
     assert (told["changes"][0]["before"], told["changes"][2]["before"]["trust"]) == (None, "low")
     assert told["new_names"] == [{"name": "g2-future-1", "list": MACHINES, "zones": ["us-east1-b"]}]
     assert told["no_answer"] == [{"list": GPUS, "places": [], "level": "unknown", "message": "no", "fix": "grant it"}]
