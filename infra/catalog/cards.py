@@ -31,6 +31,18 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class OnVertex:
+    """Regions of Vertex AI that have an accelerator."""
+
+    accelerator: str
+    """As in the API; of a TPU its name in the tables of zones."""
+    prediction: tuple[str, ...]
+    by_allowlist: tuple[str, ...]
+    """Prediction for projects only that Google let in."""
+    training: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """What a thing is made of."""
 
@@ -40,6 +52,8 @@ class Card:
     facts: dict[str, Value]
     spellings: dict[str, Value]
     """Its name in each API."""
+    on_vertex: OnVertex | None
+    """Where Vertex AI has its accelerator; None where no source says so. Which sizes it runs is another question."""
     origins: tuple[Origin, ...]
 
 
@@ -56,8 +70,24 @@ def show(name: str) -> Card:
     return _gpu_card(name, found) if isinstance(found, Gpu) else _machine_card(name, found)
 
 
+def _on_vertex(accelerator: str) -> tuple[OnVertex | None, tuple[Origin, ...]]:
+    """Where Vertex AI has an accelerator, and who says so, each once."""
+    found = sorted((one for one in vertex.regions() if one.accelerator == accelerator), key=lambda one: one.region)
+    if not found:
+        return None, ()
+    on_vertex = OnVertex(
+        accelerator=accelerator,
+        prediction=tuple(one.region for one in found if one.prediction and not one.by_allowlist),
+        by_allowlist=tuple(one.region for one in found if one.by_allowlist),
+        training=tuple(one.region for one in found if one.training),
+    )
+    told = (Origin("Vertex AI regions", one.source, one.as_of, one.trust, one.notes) for one in found)
+    return on_vertex, tuple(dict.fromkeys(told))
+
+
 def _slice_card(asked: str, one: TpuShape) -> Card:
     chip, spelled = chips()[one.generation], accelerators()[one.sold_as]
+    on_vertex, told = _on_vertex(one.sold_as)
     facts: dict[str, Value] = {
         "generation": one.generation,
         "chips": one.chips,
@@ -84,8 +114,9 @@ def _slice_card(asked: str, one: TpuShape) -> Card:
         Origin("shape", one.source, one.as_of, one.trust, ""),
         Origin("chip", chip.source, chip.as_of, chip.trust, chip.notes),
         Origin("names", spelled.source, spelled.as_of, spelled.trust, ""),
+        *told,
     )
-    return Card(asked, one.accelerator_type, "TPU slice", facts, spellings, origins)
+    return Card(asked, one.accelerator_type, "TPU slice", facts, spellings, on_vertex, origins)
 
 
 def _spellings(spelled: AcceleratorType) -> dict[str, Value]:
@@ -94,6 +125,7 @@ def _spellings(spelled: AcceleratorType) -> dict[str, Value]:
 
 def _gpu_card(asked: str, one: Gpu) -> Card:
     spelled = accelerators()[one.accelerator_type]
+    on_vertex, told = _on_vertex(spelled.vertex_enum)
     own = [host.machine_type for host in machines().values() if host.accelerator_type == one.accelerator_type]
     counts = dict.fromkeys(str(rule.gpus) for rule in attachments() if rule.accelerator_type == one.accelerator_type)
     facts: dict[str, Value] = {
@@ -111,9 +143,10 @@ def _gpu_card(asked: str, one: Gpu) -> Card:
     origins = (
         Origin("GPU", one.source, one.as_of, one.trust, one.notes),
         Origin("names", spelled.source, spelled.as_of, spelled.trust, ""),
+        *told,
     )
     spellings: dict[str, Value] = {"compute_engine": spelled.compute_engine or None, **_spellings(spelled)}
-    return Card(asked, one.accelerator_type, "GPU", facts, spellings, origins)
+    return Card(asked, one.accelerator_type, "GPU", facts, spellings, on_vertex, origins)
 
 
 def _machine_card(asked: str, one: GpuMachine) -> Card:
@@ -129,15 +162,17 @@ def _machine_card(asked: str, one: GpuMachine) -> Card:
         "sold_only_as": ", ".join(sorted(one.sold_only)) or None,
         "not_sold_as": ", ".join(sorted(one.not_sold)) or None,
     }
-    on_vertex = vertex.machines().get(one.machine_type, ())
+    choices = vertex.machines().get(one.machine_type, ())
+    on_vertex, told = _on_vertex(choices[0].accelerator if choices else "")
     origins = (
         Origin("machine", one.source, one.as_of, one.trust, one.notes),
         Origin("names", spelled.source, spelled.as_of, spelled.trust, ""),
-        *(Origin("Vertex AI", choice.source, choice.as_of, choice.trust, choice.notes) for choice in on_vertex),
+        *(Origin("Vertex AI", choice.source, choice.as_of, choice.trust, choice.notes) for choice in choices),
+        *told,
     )
     spellings: dict[str, Value] = {
         "compute_engine": one.machine_type,
         "gke_label": spelled.gke_label or None,
-        "vertex_ai": ", ".join(f"{one.machine_type} with {choice.accelerator}" for choice in on_vertex) or None,
+        "vertex_ai": ", ".join(f"{one.machine_type} with {choice.accelerator}" for choice in choices) or None,
     }
-    return Card(asked, one.machine_type, "machine with GPUs", facts, spellings, origins)
+    return Card(asked, one.machine_type, "machine with GPUs", facts, spellings, on_vertex, origins)

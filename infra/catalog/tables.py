@@ -70,6 +70,12 @@ def _lines(table: Table) -> list[list[str]]:
     return [next(csv.reader([line])) if '"' in line else line.split(",") for line in lines]
 
 
+def told(table: Table) -> tuple[dict[str, str], ...]:
+    """Rows of a table, each with source, date and trust: of its own, or of the table of sources where it has but a name for them."""
+    sources = {row["name"]: {key: cell for key, cell in row.items() if key != "name"} for row in rows("sources")}
+    return tuple(row | sources.get(row["source"], {}) for row in rows(table))
+
+
 def words(cell: str) -> tuple[str, ...]:
     """The parts of a cell that lists several things, apart by `;`."""
     return tuple(filter(None, cell.split(";")))

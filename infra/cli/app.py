@@ -222,7 +222,7 @@ def status(as_json: AsJson = False) -> None:
 
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search.")
+app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search, ages, refresh.")
 
 
 @catalog.command()
@@ -259,13 +259,46 @@ def search(
     memory_gib: Annotated[str | None, typer.Option(metavar="GIB", help="Memory of all accelerators together, at least.")] = None,
     max_usd_hour: Annotated[str | None, typer.Option(metavar="USD", help="Price an hour, at most.")] = None,
     spot: Annotated[bool, typer.Option("--spot", help="As spot. (default: on demand)")] = False,
+    flex_start: Annotated[bool, typer.Option("--flex-start", help="As flex-start. (default: on demand)")] = False,
     region: Annotated[str | None, typer.Option(help="In this region only. (default: every region)")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what has so much memory for so little money, cheapest first; what has no known price is listed apart."""
     from infra.cli import catalog as command
 
-    raise typer.Exit(command.search(memory_gib, max_usd_hour, spot=spot, region=region, as_json=as_json))
+    raise typer.Exit(command.search(memory_gib, max_usd_hour, spot=spot, flex_start=flex_start, region=region, as_json=as_json))
+
+
+@catalog.command()
+def ages(as_json: AsJson = False) -> None:
+    """Say how old each table is, and how far its rows are to be trusted."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.ages(as_json=as_json))
+
+
+@catalog.command()
+def refresh(
+    project: Annotated[str | None, typer.Option(help="Project that asks. (default: the one that the stack files name)")] = None,
+    only: Annotated[str | None, typer.Option(metavar="GROUPS", help="Of tpus,gpus,regions, apart by commas. (default: all)")] = None,
+    region: Annotated[str | None, typer.Option(help="This region only. (default: every region)")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the difference into the tables of this checkout.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Ask the sandbox of this checkout, not Google Cloud.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the tables of zones and regions with Google's live lists; read-only in the cloud, with your own credentials.
+
+    A list shows what one project may see: what it lacks is marked with --write and trusted less, never taken away. How a thing is sold no
+    list tells. Names that no table knows are shown and never written.
+
+    Prices are not refreshed: Google's list of SKUs tells what one is for in free text only. How old they are: accelform catalog ages.
+
+    Exit code 3: there is a difference, and it was not written. 6: something did not answer; its rows are left as they are.
+    """
+    from infra.cli import refresh as command
+
+    raise typer.Exit(command.run(project, only, region, folder, sandbox=sandbox, write=write, as_json=as_json))
 
 
 def main() -> None:

@@ -1,10 +1,11 @@
-"""`accelform catalog zones|zone|show|search`."""
+"""`accelform catalog zones|zone|show|search|ages`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from infra.cli.output import aligned, print_json
 from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
-    from infra.catalog.cards import Value
+    from infra.catalog.cards import OnVertex, Value
 
 NAMES = "a TPU slice such as v6e-8, a GPU such as nvidia-l4, a machine type such as g2-standard-4"
 PRICED = ("on-demand", "spot", "flex-start")
@@ -65,21 +66,36 @@ def show(name: str, *, as_json: bool) -> int:
     if as_json:
         told = [{"of": x.of, "source": x.source, "as_of": x.as_of, "trust": x.trust, "notes": x.notes} for x in card.origins]
         names = {"asked": card.asked, "name": card.name, "kind": card.kind}
-        print_json({**names, "facts": _plain(card.facts), "spellings": _plain(card.spellings), "origins": told})
+        on_vertex = None if card.on_vertex is None else asdict(card.on_vertex)
+        print_json({**names, "facts": _plain(card.facts), "spellings": _plain(card.spellings), "on_vertex_ai": on_vertex, "origins": told})
         return ExitCode.OK
     _say(f"{_meant(card.asked, card.name)}: {card.kind}")
     named = {f"name, {_label(key)}": value for key, value in card.spellings.items()}
-    facts = {_label(key): value for key, value in card.facts.items()} | named
+    facts = {_label(key): value for key, value in card.facts.items()} | named | _on_vertex(card.on_vertex)
     _print(aligned(("what", "is"), [(key, "none known" if value is None else str(value)) for key, value in facts.items()], fold=90))
     told_by = [(x.of, x.as_of, x.trust, f"{x.source}: {x.notes}" if x.notes else x.source) for x in card.origins]
     _print(aligned(("facts", "as of", "trust", "source"), told_by, fold=90))
     return ExitCode.OK
 
 
-def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, region: str | None, as_json: bool) -> int:
+def _on_vertex(found: OnVertex | None) -> dict[str, Value]:
+    """Where Vertex AI has it, by what it is for."""
+    if found is None:
+        return {"Vertex AI regions": None}
+    prediction = [*found.prediction, *(f"{region} (by allowlist)" for region in found.by_allowlist)]
+    return {
+        "Vertex AI prediction": ", ".join(prediction) or None,
+        "Vertex AI training": ", ".join(found.training) or None,
+    }
+
+
+def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, flex_start: bool, region: str | None, as_json: bool) -> int:
+    if spot and flex_start:
+        problem = Problem("--spot", "does not go with --flex-start: one way a search", "--spot, --flex-start, or neither", "leave one out")
+        raise SpecError("accelform catalog search", [problem])
     memory = Decimal(0) if memory_gib is None else _number("--memory-gib", memory_gib, "80")
     limit = None if max_usd_hour is None else _number("--max-usd-hour", max_usd_hour, "4")
-    way = "spot" if spot else "on-demand"
+    way = "spot" if spot else "flex-start" if flex_start else "on-demand"
     with _refused("search", "--region", "a region such as asia-east1"):
         found, unpriced = ask.search(memory_gib=memory, max_usd_hour=limit, way=way, region=region)
     if as_json:
@@ -94,6 +110,21 @@ def search(memory_gib: str | None, max_usd_hour: str | None, *, spot: bool, regi
         apart = [(group.accelerator, _several(group.names), ", ".join(group.regions)) for group in unpriced]
         _print(aligned(("accelerator", "as", "regions"), apart, fold=60))
     _say("trust and date are those of the price; zones that only a weak source has are left out")
+    return ExitCode.OK
+
+
+def ages(*, as_json: bool) -> int:
+    from infra.catalog.ages import ages as every
+
+    found = list(every())
+    if as_json:
+        told = [{**asdict(one), "by_trust": dict(one.by_trust)} for one in found]
+        print_json({"tables": told})
+        return ExitCode.OK
+    columns = ("table", "rows", "oldest", "newest", "undated", "high", "medium", "low")
+    rows = [(x.table, *map(str, (x.rows, x.oldest, x.newest, x.undated, *x.by_trust.values()))) for x in found]
+    _print(aligned(columns, rows, right=("rows", "undated", "high", "medium", "low"), fold=40))
+    _say("dates are those of the sources; high, medium and low count rows by trust")
     return ExitCode.OK
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -70,13 +71,34 @@ def _of_credentials(credentials: Any, project: str) -> list[Found]:
     return found
 
 
+class Services:
+    """Google's APIs by their packaged documents. Building one takes longer than a call, so threads may share them."""
+
+    def __init__(self) -> None:
+        self._built: dict[tuple[str, str], Any] = {}
+        self._lock = threading.Lock()
+
+    def get(self, api: str, version: str, http: Any) -> Any:
+        """An API. Its calls must be executed with the transport of the thread that makes them."""
+        from googleapiclient.discovery import build
+
+        with self._lock:
+            if (api, version) not in self._built:
+                self._built[api, version] = build(api, version, http=http, static_discovery=True, cache_discovery=False)
+            return self._built[api, version]
+
+
 class Google:
     """Google's APIs, as one thread sees them."""
 
-    def __init__(self, connect: Connect, project: str) -> None:
+    def __init__(self, connect: Connect, project: str, services: Services | None = None) -> None:
+        """
+        Args:
+            services: Shared with other threads. (default: of its own)
+        """
         self._http = connect()
         self._project = project
-        self._services: dict[tuple[str, str], Any] = {}
+        self._services = services or Services()
 
     def call(self, api: str, version: str, method: str, **arguments: Any) -> dict[str, Any]:
         """
@@ -88,18 +110,15 @@ class Google:
         from http.client import HTTPException
 
         from google.auth.exceptions import GoogleAuthError, TransportError
-        from googleapiclient.discovery import build
         from googleapiclient.errors import HttpError
         from httplib2 import HttpLib2Error
 
-        if (api, version) not in self._services:
-            self._services[api, version] = build(api, version, http=self._http, static_discovery=True, cache_discovery=False)
-        service: Any = self._services[api, version]
+        service = self._services.get(api, version, self._http)
         *collections, verb = method.split(".")
         for collection in collections:
             service = getattr(service, collection)()
         try:
-            answer = getattr(service, verb)(**arguments).execute(num_retries=RETRIES)
+            answer = getattr(service, verb)(**arguments).execute(http=self._http, num_retries=RETRIES)
         except HttpError as error:
             raise explained(api, method, self._project, int(error.resp.status), str(error.reason), error.content) from None
         except TimeoutError:
@@ -114,9 +133,9 @@ class Google:
             raise RefusedError("unknown", said, "look at this machine's network and proxy")
         return answer
 
-    def items(self, api: str, version: str, method: str, items: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    def pages(self, api: str, version: str, method: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         """
-        Every item of a list, page by page. A page may be empty and still not the last.
+        Every page of a list. A page may be empty and still not the last.
 
         Raises:
             RefusedError: With what to do about it.
@@ -124,7 +143,17 @@ class Google:
         page: dict[str, Any] = {}
         while True:
             answer = self.call(api, version, method, **arguments, **page)
-            yield from answer.get(items, [])
+            yield answer
             if not answer.get("nextPageToken"):
                 return
             page = {"pageToken": answer["nextPageToken"]}
+
+    def items(self, api: str, version: str, method: str, items: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+        """
+        Every item of a list, page by page.
+
+        Raises:
+            RefusedError: With what to do about it.
+        """
+        for page in self.pages(api, version, method, **arguments):
+            yield from page.get(items, [])

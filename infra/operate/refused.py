@@ -13,9 +13,11 @@ READERS = {
     "cloudbilling.billingAccounts": "roles/billing.viewer",
     "cloudbilling.projects": "roles/browser",  # getBillingInfo asks for resourcemanager.projects.get
     "cloudresourcemanager.projects": "roles/browser",
+    "compute.acceleratorTypes": "roles/compute.viewer",
     "compute.machineTypes": "roles/compute.viewer",
     "compute.projects": "roles/compute.viewer",
     "compute.regions": "roles/compute.viewer",
+    "compute.zones": "roles/compute.viewer",
     "orgpolicy.projects": "roles/orgpolicy.policyViewer",
     "serviceusage.services": "roles/serviceusage.serviceUsageViewer",
     "tpu.projects": "roles/tpu.viewer",

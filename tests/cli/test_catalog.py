@@ -1,4 +1,4 @@
-"""`accelform catalog`: zones, zone, show and search."""
+"""`accelform catalog`: zones, zone, show, search and ages."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_show_names_sources_and_dates(accelform: Accelform) -> None:
     assert "system_characteristics.py" in out
     card = accelform("catalog", "show", "v2-8", "--json").data
     assert (card["facts"]["topology"], card["facts"]["memory_gib"]) == (None, 64)
-    assert {origin["of"] for origin in card["origins"]} == {"shape", "chip", "names"}
+    assert {origin["of"] for origin in card["origins"]} == {"shape", "chip", "names", "Vertex AI regions"}
 
 
 def test_show_tells_the_peaks_of_a_chip(accelform: Accelform) -> None:
@@ -100,6 +100,54 @@ def test_show_tells_the_peaks_of_a_chip(accelform: Accelform) -> None:
     assert [facts[name] for name in names] == ["918", "1836", 1638, None]
     out = accelform("catalog", "show", "v2-8").out
     assert [line.split()[-2:] for line in out.splitlines() if line.startswith("chip bf16")] == [["none", "known"]]
+
+
+def test_show_says_where_vertex_ai_has_it(accelform: Accelform) -> None:
+    """v5e predicts in four regions and trains in others; v6e predicts in us-east1 for those only that Google let in."""
+    card = accelform("catalog", "show", "v5litepod-4", "--json").data
+    assert card["on_vertex_ai"] == {
+        "accelerator": "tpu-v5e",
+        "prediction": ["europe-west4", "us-south1", "us-west1", "us-west4"],
+        "by_allowlist": [],
+        "training": ["us-central1", "us-east1", "us-west1", "us-west4"],
+    }
+    assert {origin["trust"] for origin in card["origins"] if origin["of"] == "Vertex AI regions"} == {"high", "medium"}
+    lines = accelform("catalog", "show", "v6e-8").out.splitlines()
+    (line,) = (line for line in lines if line.startswith("Vertex AI prediction"))
+    assert line.split("  ")[-1] == "asia-northeast1, europe-west4, us-central1, us-east5, us-east1 (by allowlist)"
+
+
+def test_show_says_where_vertex_ai_lacks_it(accelform: Accelform) -> None:
+    """No TPU predicts in asia-east1, and v2 alone trains there; v4 is nowhere on Vertex AI; a GPU and its machine say the same."""
+    tpus = ("v2-8", "v3-8", "v5litepod-8", "v6e-8", "tpu7x-8")
+    cards = {name: accelform("catalog", "show", name, "--json").data["on_vertex_ai"] for name in tpus}
+    assert [name for name, card in cards.items() if "asia-east1" in card["prediction"] + card["by_allowlist"]] == []
+    assert [name for name, card in cards.items() if "asia-east1" in card["training"]] == ["v2-8"]
+    assert accelform("catalog", "show", "v4-8", "--json").data["on_vertex_ai"] is None
+    assert "Vertex AI regions     none known\n" in accelform("catalog", "show", "v4-8").out
+    gpu, machine = (accelform("catalog", "show", name, "--json").data["on_vertex_ai"] for name in ("l4", "g2-standard-4"))
+    assert gpu == machine
+    assert "asia-east1" in gpu["prediction"]
+    assert "asia-east1" not in gpu["training"]
+
+
+def test_search_takes_flex_start(accelform: Accelform) -> None:
+    """One chip of v6e costs 1.35 USD an hour so; it does not go with --spot."""
+    found = accelform("catalog", "search", "--flex-start", "--region", "asia-northeast1", "--json").data
+    assert found["way"] == "flex-start"
+    assert (found["found"][0]["name"], found["found"][0]["hour"]["usd"]) == ("v6e-1", "1.35")
+    assert "sold as flex-start" in accelform("catalog", "search", "--flex-start").out
+
+
+def test_ages_of_every_table(accelform: Accelform) -> None:
+    """Rows, dates and trust, hand-counted for the zones of TPUs; undated rows are counted apart."""
+    found = {one["table"]: one for one in accelform("catalog", "ages", "--json").data["tables"]}
+    trust = {"high": 22, "medium": 29, "low": 26}
+    assert found["zones"] == {"table": "zones", "rows": 77, "oldest": "2026", "newest": "2026-07", "undated": 0, "by_trust": trust}
+    assert found["gpu_zones"]["undated"] == 82
+    assert [sum(one["by_trust"].values()) for one in found.values()] == [one["rows"] for one in found.values()]
+    (line,) = (line for line in accelform("catalog", "ages").out.splitlines() if line.startswith("zones"))
+    assert line.split() == ["zones", "77", "2026", "2026-07", "0", "22", "29", "26"]
 
 
 def test_search_lists_the_unknown_apart(accelform: Accelform) -> None:
@@ -134,6 +182,7 @@ def test_search_finds_nothing_in_a_sentence(accelform: Accelform) -> None:
         (("zone", "asia-east1"), "accelform catalog zone: ZONE: 'asia-east1' is a region, not a zone", "asia-east1-a, asia-east1-b"),
         (("search", "--memory-gib", "nan"), "accelform catalog search: --memory-gib: 'nan' is not a number", "above 0"),
         (("search", "--max-usd-hour", "0"), "accelform catalog search: --max-usd-hour: '0' is not a number", "above 0"),
+        (("search", "--spot", "--flex-start"), "accelform catalog search: --spot: does not go with --flex-start", "or neither"),
         (("search", "--region", "asia-east1-c"), "accelform catalog search: --region: 'asia-east1-c' is not", "asia-east1"),
     ],
 )

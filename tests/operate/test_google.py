@@ -11,7 +11,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
 from infra.operate.doctor_cloud import CloudNeeds, inspect
-from infra.operate.google import Google, default_connect
+from infra.operate.google import Google, Services, default_connect
 
 
 def login(monkeypatch: pytest.MonkeyPatch, **known: str) -> None:
@@ -69,3 +69,13 @@ def test_reads_to_the_last_page(cloud: SimpleNamespace) -> None:
     transport = cloud.transport({"/compute/v1/projects/p/zones/z/machineTypes": lambda body: next(pages)})
     every = Google(transport, "p").items("compute", "v1", "machineTypes.list", "items", project="p", zone="z")
     assert [one["name"] for one in every] == ["x", "y"]
+
+
+def test_shared_documents_call_by_each_ones_own_transport(answers: dict[str, Any], cloud: SimpleNamespace) -> None:
+    """Threads may share what was built of Google's documents; transports are not shared."""
+    services = Services()
+    transports = [cloud.transport(answers) for _ in range(2)]
+    for transport in transports:
+        Google(transport, cloud.project, services).call("compute", "v1", "projects.get", project=cloud.project)
+
+    assert [transport.asked for transport in transports] == [[("GET", f"/compute/v1/projects/{cloud.project}")]] * 2

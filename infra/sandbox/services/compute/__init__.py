@@ -79,6 +79,8 @@ SERVICE = Service(
         "regions.list": zones.list_regions,
         "machineTypes.get": zones.get_machine_type,
         "machineTypes.list": zones.list_machine_types,
+        "acceleratorTypes.get": zones.get_accelerator_type,
+        "acceleratorTypes.list": zones.list_accelerator_types,
         "diskTypes.get": zones.get_disk_type,
         "diskTypes.list": zones.list_disk_types,
         "regionDiskTypes.get": zones.get_disk_type,

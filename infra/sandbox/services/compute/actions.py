@@ -90,7 +90,7 @@ def aggregated_list(call: Call) -> Any:
         for region in automatic.regions():
             automatic.subnetworks(call, f"{call.owner}/regions/{region}/{word}/")
     scopes = [*(f"regions/{region}" for region in places.regions()), *(f"zones/{zone}" for zone in zones.names())]
-    found: dict[str, list[Body]] = {scope: [] for scope in ["global", *scopes]}
+    found: dict[str, list[Body]] = {scope: zones.of_catalogue(call, word, links.last(scope)) for scope in ["global", *scopes]}
     for _, name, body in call.cloud.store.every(links.HOST, f"{call.owner}/"):
         words = name.split("/")
         scope = "global" if words[2] == "global" else "/".join(words[2:4])

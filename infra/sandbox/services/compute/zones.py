@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from infra.catalog import places, tpu
+from infra.catalog import gpu_zones, places, tpu
 from infra.catalog import zones as offers
+from infra.catalog.gpu_machines import machines
 from infra.catalog.tables import rows
 from infra.sandbox import lists
 from infra.sandbox.operations import number
@@ -46,7 +47,7 @@ DISK_TYPES = (
 def names() -> tuple[str, ...]:
     """Every zone."""
     usual = {f"{region}-{letter}" for region in places.regions() for letter in OTHER_LETTERS.get(region, LETTERS)}
-    return tuple(sorted(usual | {row["zone"] for row in rows("zones") if row["zone"]}))
+    return tuple(sorted(usual | {row["zone"] for table in ("zones", "gpu_zones") for row in rows(table)}))
 
 
 def check_zone(call: Call, zone: str) -> None:
@@ -150,14 +151,50 @@ def check_machine_type(zone: str, name: str) -> bool:
 
 
 def _machine_types(call: Call, zone: str) -> list[Body]:
-    sold = {offer.sold_as for offer in offers.in_zone(zone)}
+    """Machines with TPUs and GPUs, where a source of more than low trust has them. Others are made unlisted: of them no table tells."""
+    sold = {offer.sold_as for offer in offers.in_zone(zone) if offer.trust != "low"}
     found = {shape.machine_type for shape in tpu.shapes().values() if shape.machine_type and shape.sold_as in sold}
+    with_gpus = {(offer.accelerator_type, offer.series) for offer in gpu_zones.in_zone(zone) if offer.trust != "low"}
+    found |= {host.machine_type for host in machines().values() if (host.accelerator_type, host.series) in with_gpus}
     return [_machine_type(call, zone, name) for name in sorted(found)]
 
 
 def _machine_type(call: Call, zone: str, name: str) -> Body:
     where = f"projects/{call.project}/zones/{zone}/machineTypes/{name}"
     return {"kind": "compute#machineType", "id": number(name), "name": name, "zone": zone, "selfLink": links.LINK + where}
+
+
+def get_accelerator_type(call: Call) -> Any:
+    found = next((item for item in _accelerator_types(call, call.word("zones")) if item["name"] == links.last(call.owner)), None)
+    if found is None:
+        raise missing(call.owner)
+    return found
+
+
+def list_accelerator_types(call: Call) -> Any:
+    zone = call.word("zones")
+    check_zone(call, zone)
+    return lists.answer(call, _accelerator_types(call, zone), lambda item: item)
+
+
+def _accelerator_types(call: Call, zone: str) -> list[Body]:
+    """GPUs, attached ones and built-in ones. A TPU has names of its own in this list, which no table tells."""
+    return [
+        {
+            "kind": "compute#acceleratorType",
+            "id": number(name),
+            "name": name,
+            "zone": f"{links.LINK}projects/{call.project}/zones/{zone}",
+            "selfLink": f"{links.LINK}projects/{call.project}/zones/{zone}/acceleratorTypes/{name}",
+        }
+        for name in sorted({offer.accelerator_type for offer in gpu_zones.in_zone(zone) if offer.trust != "low"})
+    ]
+
+
+def of_catalogue(call: Call, word: str, zone: str) -> list[Body]:
+    """What the catalogue has of a kind in a zone, for lists over all zones."""
+    kinds = {"machineTypes": _machine_types, "acceleratorTypes": _accelerator_types}
+    return kinds[word](call, zone) if word in kinds else []
 
 
 def _zone(call: Call, zone: str) -> Body:

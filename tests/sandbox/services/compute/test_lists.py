@@ -144,6 +144,37 @@ def test_machine_types_of_a_zone_are_those_of_the_catalogue(compute: Any) -> Non
     assert compute.refused("GET", "zones/us-west8-a/machineTypes/ct6e-standard-4t")[0] == 404
 
 
+def test_machine_types_with_gpus_are_there_too(compute: Any) -> None:
+    """As the catalogue's zones of GPUs say; N1 is not among them, and what only a weak source has is not either."""
+    names = [item["name"] for item in compute.get("zones/asia-east1-a/machineTypes")["items"]]
+
+    assert {"g2-standard-4", "g2-standard-96"} <= set(names)
+    assert not [name for name in names if name.startswith("n1")]
+    assert compute.get("zones/us-central1-b/machineTypes", filter='name eq "a4x-maxgpu.*"').get("items") is None
+
+
+def test_accelerator_types_of_a_zone_are_those_of_the_catalogue(compute: Any) -> None:
+    names = [item["name"] for item in compute.get("zones/asia-east1-a/acceleratorTypes")["items"]]
+
+    assert names == ["nvidia-l4", "nvidia-tesla-p100", "nvidia-tesla-t4"]
+    one = compute.get("zones/asia-east1-a/acceleratorTypes/nvidia-l4")
+    assert one["selfLink"] == LINK + "zones/asia-east1-a/acceleratorTypes/nvidia-l4"
+    assert compute.refused("GET", "zones/asia-east1-a/acceleratorTypes/nvidia-b200")[0] == 404
+    assert compute.refused("GET", "zones/us-west8-a/acceleratorTypes")[0] == 404
+
+
+@pytest.mark.parametrize(("word", "name"), [("machineTypes", "ct6e-standard-4t"), ("acceleratorTypes", "nvidia-l4")])
+def test_a_list_over_all_zones_has_what_each_zone_has(compute: Any, word: str, name: str) -> None:
+    every = compute.get(f"aggregated/{word}", filter=f"name = {name}")["items"]
+
+    zones = {scope.removeprefix("zones/") for scope, found in every.items() if word in found}
+    assert len(zones) > 10
+    for zone in zones:
+        assert [item["name"] for item in compute.get(f"zones/{zone}/{word}", filter=f"name = {name}")["items"]] == [name]
+    assert every["zones/us-central2-b"]["warning"]["code"] == "NO_RESULTS_ON_PAGE"
+    assert every["regions/us-east5"]["warning"]["code"] == "NO_RESULTS_ON_PAGE"
+
+
 @pytest.mark.parametrize("place", ["zones/us-east5-a", "regions/us-east5"])
 def test_disk_types_are_there(compute: Any, place: str) -> None:
     found = compute.get(f"{place}/diskTypes/hyperdisk-ml")
