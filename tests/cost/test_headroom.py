@@ -81,7 +81,7 @@ def test_another_currency_is_converted_by_a_dated_rate(monkeypatch: pytest.Monke
 
 def test_fails_to_compare_where_no_rate_is_known() -> None:
     """The refusal names the currencies that have a rate; nothing is over or within."""
-    one = beside(month("10", "20"), amount="100 XAU")
+    one = beside(month("10", "20"), amount="100 NOK")
     assert (one.expected_share, one.over, one.rate) == (None, "unknown", None)
     assert "not compared: " in said(one)[0]
     assert "TWD" in said(one)[0]
