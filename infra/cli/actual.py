@@ -35,10 +35,11 @@ def run(table: str, month: str | None, names: Sequence[str], folder: Path, *, as
         checked = check(file)
         projects.setdefault(checked.spec.project, []).append(checked)
     reader = Reader.of(table)
-    every = []
+    every, read = [], []
     for project, stacks in projects.items():
 
         def say(reads: int, project: str = project) -> None:
+            read.append(reads)
             if not as_json:
                 sys.stderr.write(f"{project}: the query reads {reads / 1e6:,.1f} MB of {table}\n")
 
@@ -46,7 +47,8 @@ def run(table: str, month: str | None, names: Sequence[str], folder: Path, *, as
         every.append(billed.compare(project, period, rows, {one.file.stack: one.estimate for one in stacks}))
     code = ExitCode.OK if all(one.complete for one in every) else ExitCode.INCOMPLETE
     if as_json:
-        print_json({"exit_code": int(code), "billing_table": table, "projects": [billed.as_json(one) for one in every]})
+        shown = [billed.as_json(one) | {"bytes_read": reads} for one, reads in zip(every, read, strict=True)]
+        print_json({"exit_code": int(code), "billing_table": table, "projects": shown})
         return code
     for one in every:
         _print(console(), one)
@@ -90,7 +92,8 @@ def _parts(actual: Actual) -> Table:
         shown.add_row(Text(name), *amounts, _usd(part), Text(_said(part)))
     total = [cents(amount) for amount in actual.estimate]
     usd = "unknown" if actual.usd is None else _signed(actual.usd)
-    shown.add_row(*(Text(cell, "bold") for cell in ("total", *total, usd)), Text(actual.verdict))
+    said = "with other stacks in it" if any(part.name for part in actual.others) else actual.verdict
+    shown.add_row(*(Text(cell, "bold") for cell in ("total", *total, usd)), Text(said))
     return shown
 
 
@@ -108,10 +111,9 @@ def _signed(amount: Decimal) -> str:
 
 def _said(part: Part) -> str:
     if part.estimate is None:
-        return "no stack file here has this name" if part.name else "in no stack's amount"
-    if part.unknown:
-        return f"{part.verdict}; {part.unknown} line{'s' * (part.unknown != 1)} of the estimate unknown"
-    return part.verdict
+        return "not one of these stacks" if part.name else "in no stack's amount"
+    missing = len(part.unknown)
+    return f"{part.verdict}; {missing} line{'s' * (missing != 1)} of the estimate unknown" if missing else part.verdict
 
 
 def _remarks(actual: Actual) -> list[str]:
@@ -120,14 +122,16 @@ def _remarks(actual: Actual) -> list[str]:
 
     lines = []
     if actual.explained is not None:
-        lines.append(f"the estimate says {share(actual.explained)} of the bill: what carries a stack's label, as far as its high figure")
+        lines.append(f"explained: {share(actual.explained)} of the bill carries a label of these stacks, within its stack's high figure")
+    if actual.unexplained:
+        left = ", ".join(f"{_signed(usd)} {name or 'without label'}" for name, usd in actual.unexplained)
+        lines.append(f"not explained, USD: {left}")
     if any(not part.name for part in actual.others):
-        lines.append(f"no label: {NOT_IN_A_LABEL_BUDGET}; the estimates hold some of it")
+        lines.append(f"no label is on {NOT_IN_A_LABEL_BUDGET.partition(': ')[2]}; the estimates hold some of that")
+    lines += [f"{part.name}: no price of {', '.join(part.unknown)}" for part in actual.stacks if part.unknown]
     for name, sums in [(part.name or "no label", part.sums) for part in (*actual.stacks, *actual.others)]:
         lines += [f"{name}: {line}" for line in map(_of_currency, sums) if line]
     lines += [f"tax: {_signed(one.cost)} {one.currency}" for one in actual.tax]
-    if any(row.usd is None for row in actual.rows):
-        lines.append("some rows have no rate to USD: their amounts are in their own currency only, and compared with nothing")
     over = "" if actual.period.is_over() else "; the period is not over"
     lines.append(f"last exported on {actual.last_export}; late rows may still come, and stand on a later invoice{over}")
     return lines
@@ -135,7 +139,10 @@ def _remarks(actual: Actual) -> list[str]:
 
 def _of_currency(one: Sum) -> str:
     """What is to be known of an amount beside its USD: another currency, credits, and usage of another time."""
-    parts = [] if one.currency == "USD" else [f"{_signed(one.cost)} {one.currency}, in USD by the rates that Google billed with"]
+    how = (
+        "in USD by the rates that Google billed with" if one.usd is not None else "of which some has no rate to USD: compared with nothing"
+    )
+    parts = [] if one.currency == "USD" else [f"{_signed(one.cost)} {one.currency}, {how}"]
     if one.credits:
         parts.append(f"credits of {_signed(one.credits)} {one.currency}")
     if one.earlier:

@@ -1,7 +1,8 @@
-"""`accelform cost`: the month, and what a change of a stack file makes of it."""
+"""`accelform cost`: the month, what a change of a stack file makes of it, and what Google billed."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -9,7 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import google.auth
+import httplib2
 import pytest
+
+from infra.operate import billing_export
 
 Accelform = Callable[..., Any]
 
@@ -147,3 +152,107 @@ def test_against_without_git_names_what_this_machine_lacks(accelform: Accelform,
     monkeypatch.setenv("PATH", "")
     ran = accelform("cost", "--against", "main", "--stacks", str(repository))
     assert (ran.code, "fix: install git" in ran.err) == (5, True)
+
+
+TABLE = "shop-billing.billing.gcp_billing_export_resource_v1_01ABCD_23EF45_67890A"
+ROW = {
+    "stack": "us-east5",
+    "service": "Compute Engine",
+    "sku_id": "AAAA",
+    "sku": "TPU v6e chip hour",
+    "cluster": None,
+    "namespace": None,
+    "cost_type": "regular",
+    "currency": "USD",
+    "cost": "1000",
+    "credits": "-5",
+    "usd": "1000",
+    "without_rate": "0",
+    "earlier": "2.5",
+    "late": "0",
+    "last_export": "2026-12-01",
+}
+
+
+@pytest.fixture
+def bill(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]:
+    """Lets BigQuery answer with these rows, and gives back what it was asked."""
+
+    def answer_with(*rows: dict[str, str | None]) -> list[dict[str, Any]]:
+        asked: list[dict[str, Any]] = []
+
+        class Transport:
+            def request(self, uri: str, method: str = "GET", body: Any = None, **ignored: Any) -> tuple[httplib2.Response, bytes]:
+                asked.append(json.loads(body))
+                answer = {
+                    "jobComplete": True,
+                    "totalBytesProcessed": "52000000",
+                    "jobReference": {"projectId": "shop-billing", "jobId": "job", "location": "US"},
+                    "schema": {"fields": [{"name": name} for name in ROW]},
+                    "rows": [{"f": [{"v": row[name]} for name in ROW]} for row in rows],
+                }
+                return httplib2.Response({"status": 200, "content-type": "application/json"}), json.dumps(answer).encode()
+
+        monkeypatch.setattr(billing_export, "default_connect", lambda project: (Transport, []))
+        return asked
+
+    return answer_with
+
+
+def test_actual_holds_the_bill_against_the_estimate(accelform: Accelform, bill: Callable[..., Any]) -> None:
+    """What it reads is said first; then stacks, what carries no label, the share explained and the rows."""
+    asked = bill(ROW, ROW | {"stack": None, "sku": "NAT gateway", "cost": "-3.004", "usd": "-3.004"})
+    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11")
+    assert ran.code == 0
+    assert f"reads 52.0 MB of {TABLE}" in ran.err
+    for expected in ("invoice of 2026-11", "within the estimate", "no label", "-3.00", "explained: 100 %", "TPU v6e chip hour"):
+        assert expected in ran.out
+    assert [one["parameterValue"]["value"] for one in asked[1]["queryParameters"]] == ["tw-shop-ml", "202611", "2026-11-01", "2026-11-30"]
+    assert f"FROM `{TABLE}`" in asked[1]["query"]
+
+
+def test_actual_prints_for_machines(accelform: Accelform, bill: Callable[..., Any]) -> None:
+    """One project for both stacks, each with its part; amounts as text; nothing but JSON is printed."""
+    bill(ROW)
+    ran = accelform("cost", "--actual", "--billing-table", TABLE, "--month", "2026-11", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    (project,) = ran.data["projects"]
+    assert (project["bytes_read"], project["billed_usd"]) == (52000000, "1000")
+    assert {part["stack"]: part["billed_usd"] for part in project["parts"]} == {"asia-east1": "0", "us-east5": "1000"}
+
+
+def test_actual_without_a_row_is_not_complete(accelform: Accelform, bill: Callable[..., Any]) -> None:
+    """No row is not a bill of nothing."""
+    bill()
+    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11")
+    assert (ran.code, "The export has no row of this project and period" in ran.out) == (4, True)
+
+
+def test_actual_shows_the_largest_rows_only(accelform: Accelform, bill: Callable[..., Any]) -> None:
+    """People get the rows that matter, and are told of the others."""
+    bill(*(ROW | {"sku": f"SKU number {number:02}", "cost": str(number), "usd": str(number)} for number in range(40)))
+    out = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11").out
+    assert "and 15 smaller rows" in out
+    assert "SKU number 39" in out
+    assert "SKU number 14" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--billing-table", "a.b.c"], 2, "is not the name of a detailed usage cost export"),
+        (["--billing-table", TABLE, "--month", "soon"], 2, "is neither a month nor days"),
+        (["--billing-table", TABLE, "--month", "2026-10"], 6, "gcloud auth application-default login"),
+    ],
+)
+def test_actual_is_refused_in_a_sentence(
+    arguments: list[str], code: int, said: str, accelform: Accelform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong name, a wrong month, and no credentials."""
+
+    def none(**ignored: Any) -> Any:
+        raise google.auth.exceptions.DefaultCredentialsError("none")
+
+    monkeypatch.setattr(google.auth, "default", none)
+    ran = accelform("cost", "us-east5", "--actual", *arguments)
+    assert (ran.code, said in ran.err) == (code, True)

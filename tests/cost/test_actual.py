@@ -178,13 +178,20 @@ def test_the_bill_beside_the_estimates() -> None:
     }
     assert actual.usd == Decimal("221.28775")
     assert actual.estimate == (Decimal(150), Decimal(190), Decimal(210))
-    assert (actual.verdict, actual.complete, actual.last_export) == ("above the high figure", True, "2026-12-05")
+    assert (actual.verdict, actual.complete, actual.last_export) == ("unknown", True, "2026-12-05")
+    assert actual.unexplained == [("us-east5", Decimal("9.44375")), ("old-stack", Decimal("4.4")), ("", Decimal("3.144"))]
     assert actual.explained == Decimal("204.3") / Decimal("221.28775")
     assert [(one.currency, one.cost, one.credits) for one in actual.stacks[0].sums] == [
         ("TWD", Decimal(384), Decimal(-32)),
         ("USD", Decimal("2.3"), Decimal("-0.45")),
     ]
     assert [(one.currency, one.cost) for one in actual.tax] == [("USD", Decimal("5.55"))]
+
+
+def test_a_project_without_other_stacks_is_judged_as_a_whole() -> None:
+    """What carries no label is judged with the stacks: some of what they were estimated at carries none."""
+    actual = compare("tw-shop-ml", NOVEMBER, ask(NOVEMBER), ESTIMATES | {"old-stack": month("0", "3", "12")})
+    assert (actual.usd, actual.estimate[2], actual.verdict) == (Decimal("221.28775"), Decimal(222), "within the estimate")
 
 
 def test_nothing_is_dropped() -> None:
@@ -206,6 +213,7 @@ def test_what_is_unknown_is_never_nothing() -> None:
     assert rateless.stacks[0].usd == 0
     priceless = compare("tw-shop-ml", NOVEMBER, ask(NOVEMBER), {"us-east5": month("1", "2", "3", unknown=True)})
     assert (priceless.complete, priceless.stacks[0].verdict) == (False, "above what is known")
+    assert list(priceless.stacks[0].unknown) == ["odd: Thing"]
 
 
 def test_a_stack_that_was_billed_nothing_is_below() -> None:

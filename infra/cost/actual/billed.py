@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from infra.cost.estimate import HOURS, ZERO, Estimate, Triple
+from infra.cost.report import title
 from infra.errors import Problem, SpecError
 
 FOLDER = Path(__file__).parent
@@ -186,6 +187,8 @@ class Sum:
     currency: str
     cost: Decimal
     credits: Decimal
+    usd: Decimal | None
+    """`cost` in USD; None where a row has no rate."""
     earlier: Decimal
     late: Decimal
 
@@ -198,16 +201,22 @@ class Part:
     """The label's value; empty for what carries none."""
     estimate: Triple | None
     """USD of the period; None for what no stack file here estimates."""
-    unknown: int
+    unknown: Sequence[str]
     """Lines of the estimate without a price."""
     sums: Sequence[Sum]
     """By currency, never added across; none where nothing was billed."""
-    usd: Decimal | None
-    """Before credits; None where Google gave no rate."""
+    seen: bool = True
+    """Whether the export has a row of the project and the period: only then is no row of this part nothing billed."""
+
+    @property
+    def usd(self) -> Decimal | None:
+        """Before credits; None where Google gave no rate, or the export has no row at all."""
+        known = [one.usd for one in self.sums if one.usd is not None]
+        return sum(known, ZERO) if self.seen and len(known) == len(self.sums) else None
 
     @property
     def verdict(self) -> Verdict:
-        return _verdict(self.estimate, self.unknown, self.usd)
+        return _verdict(self.estimate, bool(self.unknown), self.usd)
 
     @property
     def explained(self) -> Decimal:
@@ -217,7 +226,7 @@ class Part:
         return max(ZERO, min(self.usd, self.estimate[2]))
 
 
-def _verdict(estimate: Triple | None, unknown: int, usd: Decimal | None) -> Verdict:
+def _verdict(estimate: Triple | None, unknown: bool, usd: Decimal | None) -> Verdict:
     if estimate is None or usd is None:
         return "unknown"
     low, _, high = estimate
@@ -259,8 +268,13 @@ class Actual:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the whole project: what carries no label is in it, as NAT and network traffic are in the estimates."""
-        return _verdict(self.estimate, sum(part.unknown for part in self.stacks), self.usd if self.rows else None)
+        """
+        Of the whole project: what carries no label is in it, as NAT and network traffic are in the estimates. Unknown where other
+        stacks are in it too: these estimates are not theirs.
+        """
+        if any(part.name for part in self.others):
+            return "unknown"
+        return _verdict(self.estimate, any(part.unknown for part in self.stacks), self.usd)
 
     @property
     def explained(self) -> Decimal | None:
@@ -268,6 +282,12 @@ class Actual:
         if not self.usd or self.usd < 0:
             return None
         return min(Decimal(1), sum((part.explained for part in self.stacks), ZERO) / self.usd)
+
+    @property
+    def unexplained(self) -> list[tuple[str, Decimal]]:
+        """What the estimates do not say of the bill, in USD: a part's name and amount, empty for what carries no label."""
+        left = [(part.name, part.usd - part.explained) for part in (*self.stacks, *self.others) if part.usd is not None]
+        return [(name, amount) for name, amount in left if amount > 0]
 
     @property
     def last_export(self) -> str:
@@ -278,41 +298,41 @@ def compare(project: str, period: Period, rows: Sequence[Billed], estimates: Map
     """Every row in one part: its stack's, another label's, none's, or tax. Estimates are cut to the period's hours of a month."""
     taxes = [row for row in rows if row.cost_type == "tax"]
     charged = [row for row in rows if row.cost_type != "tax"]
+
+    def sums(name: str) -> list[Sum]:
+        return _sums(row for row in charged if (row.stack or "") == name)
+
     stacks = [
-        _part(name, [row for row in charged if row.stack == name], estimate, period.hours, any_rows=bool(rows))
-        for name, estimate in estimates.items()
+        Part(name, _cut(one.total, period.hours), [title(line) for line in one.unknown], sums(name), seen=bool(rows))
+        for name, one in estimates.items()
     ]
-    foreign = sorted({row.stack for row in charged if row.stack and row.stack not in estimates})
-    others = [_part(name, [row for row in charged if row.stack == name], None, period.hours) for name in foreign]
-    if unlabelled := [row for row in charged if not row.stack]:
-        others.append(_part("", unlabelled, None, period.hours))
+    labels = sorted({row.stack for row in charged if row.stack and row.stack not in estimates})
+    others = [Part(name, None, (), sums(name)) for name in (*labels, "") if sums(name)]
     return Actual(project, period, rows, stacks, others, _sums(taxes))
 
 
-def _part(name: str, rows: Sequence[Billed], estimate: Estimate | None, hours: Decimal, *, any_rows: bool = True) -> Part:
-    usd = [row.usd for row in rows if row.usd is not None]
-    cut: Triple | None = None
-    if estimate is not None:
-        low, expected, high = (amount * hours / HOURS for amount in estimate.total)
-        cut = (low, expected, high)
-    known = any_rows and len(usd) == len(rows)
-    return Part(name, cut, len(estimate.unknown) if estimate else 0, _sums(rows), sum(usd, ZERO) if known else None)
+def _cut(month: Triple, hours: Decimal) -> Triple:
+    low, expected, high = (amount * hours / HOURS for amount in month)
+    return low, expected, high
 
 
 def _sums(rows: Iterable[Billed]) -> list[Sum]:
     by_currency: dict[str, list[Billed]] = {}
     for row in rows:
         by_currency.setdefault(row.currency, []).append(row)
-    return [
-        Sum(
-            currency,
-            sum((row.cost for row in some), ZERO),
-            sum((row.credits for row in some), ZERO),
-            sum((row.earlier for row in some), ZERO),
-            sum((row.late for row in some), ZERO),
-        )
-        for currency, some in sorted(by_currency.items())
-    ]
+    return [_added(currency, some) for currency, some in sorted(by_currency.items())]
+
+
+def _added(currency: str, rows: Sequence[Billed]) -> Sum:
+    usd = [row.usd for row in rows if row.usd is not None]
+    return Sum(
+        currency=currency,
+        cost=sum((row.cost for row in rows), ZERO),
+        credits=sum((row.credits for row in rows), ZERO),
+        usd=sum(usd, ZERO) if len(usd) == len(rows) else None,
+        earlier=sum((row.earlier for row in rows), ZERO),
+        late=sum((row.late for row in rows), ZERO),
+    )
 
 
 def as_json(actual: Actual) -> dict[str, Any]:
@@ -326,15 +346,16 @@ def as_json(actual: Actual) -> dict[str, Any]:
         },
         "complete": actual.complete,
         "estimated_usd": _triple(actual.estimate),
-        "billed_usd": _text(actual.usd) if actual.rows else None,
+        "billed_usd": _text(actual.usd),
         "verdict": actual.verdict,
         "explained_share": None if actual.explained is None else f"{actual.explained:.4f}",
+        "unexplained_usd": [{"stack": name or None, "usd": _text(usd)} for name, usd in actual.unexplained],
         "last_export": actual.last_export or None,
         "parts": [
             {
                 "stack": part.name or None,
                 "estimated_usd": _triple(part.estimate),
-                "unknown_lines": part.unknown,
+                "unknown_lines": list(part.unknown),
                 "billed_usd": _text(part.usd),
                 "verdict": part.verdict,
                 "billed": [_sum(one) for one in part.sums],
@@ -368,6 +389,7 @@ def _sum(one: Sum) -> dict[str, str | None]:
         "currency": one.currency,
         "cost": _text(one.cost),
         "credits": _text(one.credits),
+        "usd": _text(one.usd),
         "earlier": _text(one.earlier),
         "late": _text(one.late),
     }
