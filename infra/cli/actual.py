@@ -133,7 +133,7 @@ def _remarks(actual: Actual) -> list[str]:
         lines += [f"{name}: {line}" for line in map(_of_currency, sums) if line]
     lines += [f"tax: {_signed(one.cost)} {one.currency}" for one in actual.tax]
     over = "" if actual.period.is_over() else "; the period is not over"
-    lines.append(f"last exported on {actual.last_export}; late rows may still come, and stand on a later invoice{over}")
+    lines.append(f"last exported on {actual.last_export}; late rows may still come, or stand on a later invoice{over}")
     return lines
 
 

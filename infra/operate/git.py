@@ -92,7 +92,9 @@ class Commit:
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     try:
-        return subprocess.run(["git", "-C", str(folder), *arguments], check=False, capture_output=True, env=os.environ | QUIET)
+        # A hook's GIT_DIR names its own repository, by a path that holds in another folder only.
+        env = {name: value for name, value in os.environ.items() if name not in ("GIT_DIR", "GIT_WORK_TREE")} | QUIET
+        return subprocess.run(["git", "-C", str(folder), *arguments], check=False, capture_output=True, env=env)
     except OSError as error:
         said = f"git cannot be run ({error.strerror}), and --against reads the files of another commit by it"
         raise MachineError(f"{said}\n  fix: install git, and see that it is on PATH") from None

@@ -62,6 +62,13 @@ def test_reads_files_as_they_were(repository: Path) -> None:
     assert Commit.at("v1", repository).files(repository.parent) == ["stacks"]
 
 
+def test_a_hooks_own_repository_is_not_asked(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git runs hooks with the variables of their repository: the one that holds the folder is read all the same."""
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    assert Commit.at("v1", repository).content(repository / "Pulumi.one.yaml") == b"first\r\n"
+
+
 def test_touches_nothing(repository: Path) -> None:
     """Neither the work tree nor the index changes, whatever is staged or edited."""
     (repository / "Pulumi.one.yaml").write_text("edited")

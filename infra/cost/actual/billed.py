@@ -38,7 +38,7 @@ def check_table(table: str) -> str:
         return table
     fix = "look it up: bq ls DATASET"
     if ".gcp_billing_export_v1_" in table:
-        fix = "that is the standard export: turn the detailed one on, which alone splits GKE clusters by namespace"
+        fix = "that is the standard export: the query is for the detailed one, which is turned on beside it"
     elif TABLE.fullmatch(underscored := ".".join([*table.split(".")[:-1], table.split(".")[-1].replace("-", "_")])):
         fix = f"BigQuery writes it with _: {underscored}"
     raise SpecError(

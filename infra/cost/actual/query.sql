@@ -1,14 +1,14 @@
 -- What one project was billed, by stack, service, SKU, GKE cluster and namespace, kind of cost and currency. BigQuery standard SQL.
 --
 -- Parameters:
---   @project        STRING  project id; rows of no project (most tax) are the billing account's, and in no project's sum
+--   @project        STRING  project id; rows of no project are the billing account's, and in no project's sum
 --   @invoice_month  STRING  YYYYMM: all that stands on that invoice; empty: all that was used from @first_day to @last_day
 --   @first_day      DATE    by Pacific time, as Google bills; with @invoice_month the first day of that month
 --   @last_day       DATE    included; with @invoice_month the last day of that month
 --
 -- A row without the label accelform-stack has the stack NULL: it is shown, never dropped.
 -- Amounts are FLOAT64 in the export. Each is made NUMERIC before it is added, so that sums are exact to 1e-9.
--- Usage is exported hours to weeks after it began, and late rows stand on a later invoice:
+-- Usage is exported some time after it began, and late rows may stand on a later invoice:
 --   `earlier`  cost of usage that began before @first_day
 --   `late`     cost that was exported after @last_day was over
 WITH billed AS (
