@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -75,7 +76,7 @@ def _files(names: Sequence[str], folder: Path, commit: Commit) -> tuple[list[Sta
     left, gone = [], []
     for name in dict.fromkeys(names):
         path = then.get(name) or (Path(name) if FILE.fullmatch(Path(name).name) else None)
-        if path and not path.exists() and commit.content(path) is not None:
+        if path and not os.path.exists(path) and commit.content(path) is not None:
             gone.append(path)
         else:
             left.append(name)

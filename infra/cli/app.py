@@ -57,7 +57,8 @@ def cost(
         typer.Option(metavar="PROJECT.DATASET.TABLE", help="With --actual: the detailed usage cost export in BigQuery."),
     ] = None,
     month: Annotated[
-        str | None, typer.Option(metavar="MONTH", help="With --actual: such as 2026-11. (default: the last full month)")
+        str | None,
+        typer.Option(metavar="MONTH", help="With --actual: 2026-11, or days 2026-12-01..2026-12-15. (default: the last full month)"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -38,7 +38,7 @@ class Commit:
         """
         if not ref or not ref.isprintable() or len(ref) > REF_MAX:
             raise _refused(repr(ref[:60]), "is not a git ref", "a branch, a tag or a commit", "for example --against origin/main")
-        inside = folder if folder.is_dir() else Path()
+        inside = folder if os.path.isdir(folder) else Path()  # a name that no file system takes is no folder
         top = _git(inside, "rev-parse", "--show-toplevel")
         if top.returncode:
             said = _words(top.stderr) or "git finds no repository"

@@ -88,7 +88,8 @@ def test_against_names_single_stacks_by_name_and_by_path(accelform: Accelform, r
     assert [one["stack"] for one in ran.data["stacks"]] == ["young", "old"]
     by_path = accelform("cost", "--against", "main", str(repository / "Pulumi.old.yaml"), "--json")
     assert [one["state"] for one in by_path.data["stacks"]] == ["gone"]
-    assert accelform("cost", "--against", "main", "nosuch", "--stacks", str(repository)).code == 2
+    for name in ("nosuch", "a" * 5000, f"Pulumi.{'a' * 5000}.yaml", str(repository / f"Pulumi.{'a' * 5000}.yaml"), "Pulumi.🦊.yaml"):
+        assert accelform("cost", "--against", "main", name, "--stacks", str(repository)).code == 2
 
 
 def test_a_folder_whose_stacks_are_all_gone_is_no_mistake(accelform: Accelform, repository: Path) -> None:
