@@ -171,7 +171,7 @@ ROW = {
     "without_rate": "0",
     "earlier": "2.5",
     "late": "0",
-    "last_export": "2026-12-01",
+    "last_export": "2024-12-01",
 }
 
 
@@ -203,19 +203,19 @@ def bill(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]
 def test_actual_holds_the_bill_against_the_estimate(accelform: Accelform, bill: Callable[..., Any]) -> None:
     """What it reads is said first; then stacks, what carries no label, the share explained and the rows."""
     asked = bill(ROW, ROW | {"stack": None, "sku": "NAT gateway", "cost": "-3.004", "usd": "-3.004"})
-    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11")
+    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2024-11")
     assert ran.code == 0
     assert f"reads 52.0 MB of {TABLE}" in ran.err
-    for expected in ("invoice of 2026-11", "within the estimate", "no label", "-3.00", "explained: 100 %", "TPU v6e chip hour"):
+    for expected in ("invoice of 2024-11", "within the estimate", "no label", "-3.00", "explained: 100 %", "TPU v6e chip hour"):
         assert expected in ran.out
-    assert [one["parameterValue"]["value"] for one in asked[1]["queryParameters"]] == ["tw-shop-ml", "202611", "2026-11-01", "2026-11-30"]
+    assert [one["parameterValue"]["value"] for one in asked[1]["queryParameters"]] == ["tw-shop-ml", "202411", "2024-11-01", "2024-11-30"]
     assert f"FROM `{TABLE}`" in asked[1]["query"]
 
 
 def test_actual_prints_for_machines(accelform: Accelform, bill: Callable[..., Any]) -> None:
     """One project for both stacks, each with its part; amounts as text; nothing but JSON is printed."""
     bill(ROW)
-    ran = accelform("cost", "--actual", "--billing-table", TABLE, "--month", "2026-11", "--json")
+    ran = accelform("cost", "--actual", "--billing-table", TABLE, "--month", "2024-11", "--json")
     assert (ran.code, ran.err) == (0, "")
     (project,) = ran.data["projects"]
     assert (project["bytes_read"], project["billed_usd"]) == (52000000, "1000")
@@ -225,14 +225,14 @@ def test_actual_prints_for_machines(accelform: Accelform, bill: Callable[..., An
 def test_actual_without_a_row_is_not_complete(accelform: Accelform, bill: Callable[..., Any]) -> None:
     """No row is not a bill of nothing."""
     bill()
-    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11")
+    ran = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2024-11")
     assert (ran.code, "The export has no row of this project and period" in ran.out) == (4, True)
 
 
 def test_actual_shows_the_largest_rows_only(accelform: Accelform, bill: Callable[..., Any]) -> None:
     """People get the rows that matter, and are told of the others."""
     bill(*(ROW | {"sku": f"SKU number {number:02}", "cost": str(number), "usd": str(number)} for number in range(40)))
-    out = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2026-11").out
+    out = accelform("cost", "us-east5", "--actual", "--billing-table", TABLE, "--month", "2024-11").out
     assert "and 15 smaller rows" in out
     assert "SKU number 39" in out
     assert "SKU number 14" not in out
@@ -243,7 +243,7 @@ def test_actual_shows_the_largest_rows_only(accelform: Accelform, bill: Callable
     [
         (["--billing-table", "a.b.c"], 2, "is not the name of a detailed usage cost export"),
         (["--billing-table", TABLE, "--month", "soon"], 2, "is neither a month nor days"),
-        (["--billing-table", TABLE, "--month", "2026-10"], 6, "gcloud auth application-default login"),
+        (["--billing-table", TABLE, "--month", "2024-10"], 6, "gcloud auth application-default login"),
     ],
 )
 def test_actual_is_refused_in_a_sentence(

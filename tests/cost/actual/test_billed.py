@@ -21,7 +21,7 @@ from infra.cost.estimate import Estimate, LineItem
 from infra.errors import SpecError
 
 TABLE = "shop-billing.billing.gcp_billing_export_resource_v1_01ABCD_23EF45_67890A"
-EXPORT = Path(__file__).parent / "data" / "billing_export.jsonl"
+EXPORT = Path(__file__).parents[1] / "data" / "billing_export.jsonl"
 NOVEMBER = Period.parse("2026-11", dt.date(2026, 12, 10))
 TYPES = {"STRING": "VARCHAR", "FLOAT": "DOUBLE", "TIMESTAMP": "TIMESTAMP"}
 
@@ -138,14 +138,17 @@ def test_late_rows_are_told_apart() -> None:
     """2.25 was used before the invoice's month; 1.27575 and 3.75 were exported after it."""
     (row,) = [row for row in ask(NOVEMBER) if row.sku == TPU and row.cost_type == "regular"]
     assert (row.earlier, row.late, row.last_export) == (Decimal("2.25"), Decimal("5.02575"), "2026-12-05")
+    (nat,) = [row for row in ask(NOVEMBER) if row.sku == "NAT gateway uptime"]
+    assert (nat.late, nat.last_export) == (0, "2026-11-30")  # written on 1 December by UTC
 
 
 def test_another_currency_is_in_usd_by_googles_own_rate() -> None:
-    """320 and 64 TWD at 32 are 12 USD; a row without a rate has none."""
+    """320 and 64 TWD at 32 are 12 USD; a row without a rate has none, unless it is in USD."""
     (row,) = [row for row in ask(NOVEMBER) if row.currency == "TWD"]
     assert (row.cost, row.usd) == (Decimal(384), Decimal(12))
     without = {row.currency: row.usd for row in ask(Period.parse("2026-09", dt.date(2026, 12, 10)))}
     assert without == {"TWD": None, "USD": Decimal(3)}
+    assert [row.usd for row in ask(NOVEMBER) if row.sku == "Internet egress"] == [Decimal("0.12")]
 
 
 def test_a_project_without_rows_has_none() -> None:
