@@ -77,6 +77,7 @@ def test_lines_of_one_name_are_counted() -> None:
     """Two resources of different types may have one name: neither hides the other."""
     free = line("data", "Bucket", "0", status="free")
     assert changes(estimate(free), estimate(free, free)) == [("data: Bucket", "same"), ("data: Bucket", "new")]
+    assert changes(estimate(free, free), estimate(free)) == [("data: Bucket", "same"), ("data: Bucket", "gone")]
 
 
 @pytest.mark.parametrize(("before", "after"), [((), ("5",)), (("5",), ()), ((), ())])
