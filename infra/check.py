@@ -93,9 +93,12 @@ def _is(look: Callable[[], bool]) -> bool:
         return False
 
 
-def check(file: StackFile) -> Checked:
+def check(file: StackFile, shown: str | None = None) -> Checked:
     """
     Everything that can be known of one stack without an engine.
+
+    Args:
+        shown: What errors call the file. (default: its path)
 
     Raises:
         SpecError: With every problem of the file.
@@ -104,7 +107,7 @@ def check(file: StackFile) -> Checked:
     from infra.program import declare
     from infra.stack import StackSpec
 
-    spec = StackSpec.load(file.path)
+    spec = StackSpec.load(file.path, shown)
     return Checked(file, spec, collect(lambda: declare(spec, file.stack), file.stack))
 
 

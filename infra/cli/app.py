@@ -49,11 +49,27 @@ def check(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = Fals
 
 
 @app.command()
-def cost(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+def cost(
+    stacks: Stacks = None,
+    folder: Folder = STACKS,
+    against: Annotated[str | None, typer.Option(metavar="REF", help="What changes against the stack files of a git ref.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="With --against: print a comment for a pull request.")] = False,
+    actual: Annotated[bool, typer.Option("--actual", help="Hold the estimate against what Google billed.")] = False,
+    billing_table: Annotated[
+        str | None,
+        typer.Option(metavar="PROJECT.DATASET.TABLE", help="With --actual: the detailed usage cost export in BigQuery."),
+    ] = None,
+    month: Annotated[
+        str | None,
+        typer.Option(metavar="MONTH", help="With --actual: 2026-11, or days 2026-12-01..2026-12-15. (default: the last full month)"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Say what each thing costs a month: low, expected and high, with the age of every price."""
     from infra.cli import cost as command
 
-    raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
+    asked = command.Asked(against=against, markdown=markdown, actual=actual, billing_table=billing_table, month=month, as_json=as_json)
+    raise typer.Exit(command.run(stacks or [], folder, asked))
 
 
 @app.command()

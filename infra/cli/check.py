@@ -54,7 +54,7 @@ def _gravity(code: ExitCode) -> int:
 def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     from rich.text import Text
 
-    from infra.cost import report
+    from infra.cost import headroom, report
 
     if isinstance(result, SpecError):
         count = len(result.problems)
@@ -79,7 +79,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     out.print(made)
     out.print()
     out.print(report.table(result.estimate))
-    for line in report.headroom_lines(result.estimate, spec.budgets):
+    for line in headroom.lines(headroom.headroom(result.estimate, spec.budgets)):
         out.print(Text(line))
     out.print()
     _print_rules(out, result)
@@ -111,7 +111,7 @@ def _print_rules(out: Console, result: Checked) -> None:
 
 
 def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
-    from infra.cost import report
+    from infra.cost import headroom, report
 
     head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
     if isinstance(result, SpecError):
@@ -134,6 +134,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             for resource in result.resources
         ],
         "cost": report.as_json(result.estimate),
+        "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
         "rules": [
             {
                 "name": rule.name,

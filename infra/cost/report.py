@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from infra.catalog.prices import Price
-    from infra.components.budget import BudgetSpec
 
 CENT = Decimal("0.01")
-MONTHS_MAX = 600
 FOURTH_PLACE = Decimal("0.0001")
 COLUMNS = ("low", "expected", "high")
 
@@ -38,7 +35,7 @@ def table(estimate: Estimate) -> RenderableType:
     shown.add_column("", overflow="fold")
     for line in estimate.lines:
         if line.status != "free":
-            shown.add_row(Text(_title(line)), *_amounts(line), Text(_remark(line)))
+            shown.add_row(Text(title(line)), *_amounts(line), Text(_remark(line)))
     if free := _free(estimate):
         shown.add_row("free", "0.00", "0.00", "0.00", Text(free))
     total = [Text(cents(amount), "bold") for amount in estimate.total]
@@ -48,7 +45,8 @@ def table(estimate: Estimate) -> RenderableType:
     return shown
 
 
-def _title(line: LineItem) -> str:
+def title(line: LineItem) -> str:
+    """What a line is of, and of which resource where its name does not say."""
     if not line.resource or line.resource in line.what:
         return line.what
     return f"{line.resource}: {line.what}"
@@ -108,45 +106,6 @@ def sources(estimate: Estimate) -> RenderableType:
     for one in estimate.assumptions:
         assumed.add_row(f"usage.{one.name}", *(f"{value:f}" for value in one.value), "default" if one.is_default else "yours")
     return Group(used, Text(""), assumed)
-
-
-def headroom_lines(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> list[str]:
-    """How the month compares with each budget. Currencies are never converted here."""
-    from infra.components.budget import NOT_IN_A_LABEL_BUDGET
-
-    lines = []
-    _, expected, high = estimate.total
-    least = "" if estimate.complete else "at least "
-    for name, budget in budgets.items():
-        title = f"budget {name}: {budget.amount}"
-        if budget.amount.currency != "USD":
-            lines.append(f"{title}: not compared: no dated rate of {budget.amount.currency}")
-            continue
-        amount = budget.amount.amount
-        if budget.period:
-            if not estimate.complete:
-                lines.append(f"{title}, {budget.period.start} to {budget.period.end}: not compared: the estimate is incomplete")
-                continue
-            lines.append(f"{title}, {budget.period.start} to {budget.period.end}: lasts {_months(amount, expected)} at what is expected")
-            continue
-        shares = f"{least}{_share(expected, amount)} expected, {least}{_share(high, amount)} at most"
-        over = " OVER" if expected > amount else " may be over" if high > amount else ""
-        lines.append(f"{title} a month: {shares}{over}")
-        if budget.scope == "stack":
-            lines.append(f"  it counts what carries the label accelform-stack, and does not see {NOT_IN_A_LABEL_BUDGET}")
-    return lines
-
-
-def _months(amount: Decimal, expected: Decimal) -> str:
-    """How long an amount lasts; what is more than a working life is not counted."""
-    if not expected or amount / expected > MONTHS_MAX:
-        return f"for more than {MONTHS_MAX} months"
-    return f"for {(amount / expected).quantize(Decimal('0.1'), ROUND_HALF_UP):f} months"
-
-
-def _share(part: Decimal, whole: Decimal) -> str:
-    percent = (part / whole * 100).quantize(Decimal(1), ROUND_HALF_UP)
-    return "<1 %" if not percent and part else f"{percent:f} %"
 
 
 def as_json(estimate: Estimate) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from infra.findings import Found, Level
 
 READERS = {
+    "bigquery.jobs": "roles/bigquery.jobUser",
     "cloudbilling.billingAccounts": "roles/billing.viewer",
     "cloudbilling.projects": "roles/browser",  # getBillingInfo asks for resourcemanager.projects.get
     "cloudresourcemanager.projects": "roles/browser",

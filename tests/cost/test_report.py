@@ -11,7 +11,6 @@ import pytest
 from inline_snapshot import snapshot
 from rich.console import Console
 
-from infra.components.budget import BudgetSpec
 from infra.cost import report
 from infra.cost.estimate import estimate
 from infra.cost.usage import QUANTITY_MAX, Usage
@@ -102,34 +101,6 @@ def test_json_of_nothing_names_no_date() -> None:
     assert report.as_json(estimate([], Usage(), region="us-east5"))["prices_as_of"] is None
 
 
-@pytest.mark.parametrize(
-    ("budget", "said"),
-    [
-        ({"amount": "100 USD"}, "<1 % expected, 5 % at most"),
-        ({"amount": "0.10 USD"}, "OVER"),
-        ({"amount": "4 USD"}, "may be over"),
-        ({"amount": "100 EUR"}, "not compared: no dated rate of EUR"),
-        (
-            {"amount": "47 USD", "period": {"from": "2026-12-01", "until": "2027-02-28"}, "spend": "before-credits"},
-            "lasts for 114.6 months",
-        ),
-    ],
-)
-def test_budgets_are_held_against_the_month(budget: dict[str, Any], said: str) -> None:
-    """A budget says what share is expected, and is never converted."""
-    result = estimate([BUCKET], Usage(), region="us-east5")
-    assert said in report.headroom_lines(result, {"monthly": BudgetSpec.model_validate(budget)})[0]
-
-
-def test_an_incomplete_estimate_is_held_against_no_period() -> None:
-    """How long a credit lasts is not said while a price is unknown."""
-    budget = BudgetSpec.model_validate(
-        {"amount": "300 USD", "period": {"from": "2026-12-01", "until": "2027-02-28"}, "spend": "before-credits"}
-    )
-    lines = report.headroom_lines(estimate([STRANGE], Usage(), region="us-east5"), {"credit": budget})
-    assert lines[0].endswith("not compared: the estimate is incomplete")
-
-
 def test_the_sources_name_the_price_that_bounds_spot() -> None:
     """Both prices of a Spot line stand among the sources, for people and for machines."""
     inputs = {"zone": "us-east5-a", "machineType": "ct6e-standard-1t", "scheduling": {"provisioningModel": "SPOT"}}
@@ -139,10 +110,3 @@ def test_the_sources_name_the_price_that_bounds_spot() -> None:
     assert "2.7" in shown
     line = next(one for one in report.as_json(result)["lines"] if one["what"] == "v6e-1 spot")
     assert {"as_of", "trust", "source"} == set(line["ceiling"])
-
-
-def test_a_budget_by_label_says_what_it_cannot_see() -> None:
-    """What carries no label is named beside the budget that misses it."""
-    budget = BudgetSpec.model_validate({"amount": "50 USD", "scope": "stack"})
-    lines = report.headroom_lines(estimate([BUCKET], Usage(), region="us-east5"), {"label": budget})
-    assert "does not see what carries no label: NAT" in lines[1]
