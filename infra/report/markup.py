@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 URL = re.compile(r"https?://[^\s;,)\"'<>]+")
-VOID = ("meta",)
+VOID = ("link", "meta")
 
 
 class Html(str):
@@ -31,7 +31,7 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join(map(escaped, parts)))
 
 
-def h(name: str, *children: str, **attributes: str | None) -> Html:
+def h(name: str, /, *children: str, **attributes: str | None) -> Html:
     """An element. `class_` is the attribute class, `aria_label` is aria-label; one that is None is left out."""
     said = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(plain(value))}"' for key, value in attributes.items() if value is not None

@@ -25,7 +25,11 @@ LINES_MAX = 12
 
 def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
     """Low, expected and high of each component that costs something, or of which it is unknown; None where there is none."""
-    shown = {title: lines for title, lines in groups.items() if any(line.usd_month != (0, 0, 0) and line.status != "others pay" for line in lines)}
+    shown = {
+        title: lines
+        for title, lines in groups.items()
+        if any(line.usd_month != (0, 0, 0) and line.status != "others pay" for line in lines)
+    }
     if not shown:
         return None
     titles = [text(title) for title in shown]
@@ -58,9 +62,9 @@ def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
 
 
 def _sum(lines: Sequence[LineItem], column: int) -> Decimal | None:
-    """What the known lines cost together; None where none is known."""
-    months = [line.usd_month[column] for line in lines if line.usd_month is not None]
-    return sum(months, Decimal(0)) if months and (any(months) or not _unknown(lines)) else None
+    """What the known lines cost together; None where a line is unknown and no other costs anything."""
+    months = [line.usd_month for line in lines if line.usd_month is not None]
+    return sum((month[column] for month in months), Decimal(0)) if any(map(any, months)) or not _unknown(lines) else None
 
 
 def _unknown(lines: Sequence[LineItem]) -> list[LineItem]:
@@ -147,7 +151,9 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
         margin={"l": 8, "r": 16, "t": 8, "b": 8},
         dragmode=False,
     )
-    figure.update_xaxes(automargin=True, fixedrange=True, showgrid=True, gridcolor="rgba(128,128,128,0.3)", zerolinecolor="rgba(128,128,128,0.6)")
+    figure.update_xaxes(
+        automargin=True, fixedrange=True, showgrid=True, gridcolor="rgba(128,128,128,0.3)", zerolinecolor="rgba(128,128,128,0.6)"
+    )
     figure.update_yaxes(automargin=True, fixedrange=True, showgrid=False, ticklabelstandoff=6)
     plain: dict[str, Any] = json.loads(plotly.io.to_json(figure, validate=False, engine="json"))
     return plain

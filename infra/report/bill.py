@@ -1,0 +1,119 @@
+"""What a stack costs a month: by component, and every line with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from infra.cost.estimate import Estimate, LineItem
+from infra.cost.report import COLUMNS, cents
+from infra.report.document import plot
+from infra.report.findings import title, total
+from infra.report.markup import Html, cell, details, h, linked, row, table
+
+PLOT = "plot-month"
+
+
+def bill(estimate: Estimate, groups: dict[str, list[LineItem]], drawn: dict[str, Any]) -> Html:
+    missing = len(estimate.unknown)
+    said = [
+        f"{total(estimate, 1)} USD a month of 730 hours is expected: {total(estimate, 0)} at the low end, {total(estimate, 2)} at the high end."
+    ]
+    if missing:
+        names = ", ".join(title(line) for line in estimate.unknown)
+        said.append(f"Not in it, since no price is known: {names}.")
+    return h(
+        "section",
+        h("h2", "Cost a month", id="cost"),
+        h("p", " ".join(said)),
+        *([plot(PLOT, _spoken(groups))] if PLOT in drawn else []),
+        _by_component(groups, estimate),
+        details(f"Every line, with its source ({len(estimate.lines)})", _lines(groups, estimate)),
+        details(f"Assumptions ({len(estimate.assumptions)})", _assumptions(estimate)),
+    )
+
+
+def _spoken(groups: dict[str, list[LineItem]]) -> str:
+    """The plot in words, for who does not see it."""
+    told = [f"{title} {amounts[1]}" for title, lines in groups.items() if any((amounts := _sums(lines))[2] != zero for zero in ("0.00",))]
+    return f"Bars: USD a month by component, low, expected and high. Expected: {'; '.join(told) or 'nothing costs anything'}. The table below has every amount."
+
+
+def _sums(lines: Sequence[LineItem]) -> tuple[str, ...]:
+    """Low, expected and high of some lines, as shown."""
+    missing = any(line.status == "unknown" for line in lines)
+    known = [line.usd_month for line in lines if line.usd_month is not None]
+    if missing and not any(map(any, known)):
+        return ("unknown",) * 3
+    return tuple(("at least " if missing else "") + cents(sum((month[column] for month in known), Decimal(0))) for column in range(3))
+
+
+def _amounts(shown: Sequence[str]) -> list[Html]:
+    return [cell(one, number=True) for one in shown]
+
+
+def _by_component(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
+    rows = [row(title, *_amounts(_sums(lines))) for title, lines in groups.items()]
+    foot = row("total", *_amounts([total(estimate, column) for column in range(3)]))
+    return table("USD a month, by component", ("component", *COLUMNS), [h("tbody", *rows)], numbers=COLUMNS, foot=foot)
+
+
+def _lines(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
+    columns = ("line", "low", "expected", "high", "quantity, expected", "USD each", "state", "trust", "of", "source", "note")
+    bodies = []
+    for title, lines in groups.items():
+        head = h("tr", h("th", title, scope="rowgroup", colspan=str(len(columns))), class_="group")
+        bodies.append(h("tbody", head, *map(_line, lines)))
+    foot = row("total", *_amounts([total(estimate, column) for column in range(3)]), *(cell("") for _ in columns[4:]))
+    numbers = (*COLUMNS, "quantity, expected", "USD each")
+    return table("Every line of the month, in USD", columns, bodies, numbers=numbers, foot=foot)
+
+
+def _line(line: LineItem) -> Html:
+    month = line.usd_month
+    if month is None:
+        amounts = ["-" if line.status == "others pay" else "unknown"] * 3
+    else:
+        amounts = [cents(usd) for usd in month]
+    unit = line.unit.replace("_", "-")
+    used = [price for price in (line.price, line.ceiling) if price]
+    return row(
+        title(line),
+        *_amounts(amounts),
+        cell(f"{_exact(line.quantity[1])} {unit}" if line.quantity else "", number=True),
+        cell(_each(line), number=True),
+        cell(line.status),
+        cell("; ".join(dict.fromkeys(price.trust for price in used))),
+        cell("; ".join(dict.fromkeys(price.as_of for price in used))),
+        cell(linked("; ".join(dict.fromkeys(price.source for price in used)))),
+        cell(linked(line.note)),
+        class_="missing" if line.status == "unknown" else None,
+    )
+
+
+def _each(line: LineItem) -> str:
+    if line.unit_usd is None:
+        return ""
+    low, expected, high = line.unit_usd
+    return _exact(expected) if low == high else f"{_exact(expected)} ({_exact(low)} to {_exact(high)})"
+
+
+def _exact(number: Decimal) -> str:
+    """A number as it is, but for a third of an hour, which has no end."""
+    short = number.quantize(Decimal("0.000001")) if -number.as_tuple().exponent > 6 else number  # type: ignore[operator]
+    return f"{short.normalize():,f}"
+
+
+def _assumptions(estimate: Estimate) -> Html:
+    if not estimate.assumptions:
+        return h("p", "No line rests on one.")
+    rows = [
+        row(
+            f"usage.{one.name}",
+            *_amounts([_exact(value) for value in one.value]),
+            cell("default of a small shop, no fact" if one.is_default else "set in the stack file"),
+        )
+        for one in estimate.assumptions
+    ]
+    return table("Quantities a month that no declaration tells", ("assumption", *COLUMNS, "whose"), [h("tbody", *rows)], numbers=COLUMNS)
