@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from infra.cost.estimate import Estimate, LineItem
-from infra.cost.report import COLUMNS, cents
+from infra.cost.report import COLUMNS, FOURTH_PLACE, cents
 from infra.report.document import plot
 from infra.report.findings import title, total
 from infra.report.markup import Html, cell, details, h, linked, row, table
@@ -16,10 +16,10 @@ PLOT = "plot-month"
 
 
 def bill(estimate: Estimate, groups: dict[str, list[LineItem]], drawn: dict[str, Any]) -> Html:
+    """The section; *drawn* names the plots that the page has."""
     missing = len(estimate.unknown)
-    said = [
-        f"{total(estimate, 1)} USD a month of 730 hours is expected: {total(estimate, 0)} at the low end, {total(estimate, 2)} at the high end."
-    ]
+    low, expected, high = (total(estimate, column) for column in range(3))
+    said = [f"Expected: {expected} USD a month of 730 hours. Low: {low}. High: {high}."]
     if missing:
         names = ", ".join(title(line) for line in estimate.unknown)
         said.append(f"Not in it, since no price is known: {names}.")
@@ -36,8 +36,9 @@ def bill(estimate: Estimate, groups: dict[str, list[LineItem]], drawn: dict[str,
 
 def _spoken(groups: dict[str, list[LineItem]]) -> str:
     """The plot in words, for who does not see it."""
-    told = [f"{title} {amounts[1]}" for title, lines in groups.items() if any((amounts := _sums(lines))[2] != zero for zero in ("0.00",))]
-    return f"Bars: USD a month by component, low, expected and high. Expected: {'; '.join(told) or 'nothing costs anything'}. The table below has every amount."
+    expected = {name: _sums(lines)[1] for name, lines in groups.items() if _sums(lines)[2] != "0.00"}
+    told = "; ".join(f"{name} {usd}" for name, usd in expected.items())
+    return f"Bars: USD a month by component, low, expected and high. Expected: {told}. The table below has every amount."
 
 
 def _sums(lines: Sequence[LineItem]) -> tuple[str, ...]:
@@ -54,7 +55,7 @@ def _amounts(shown: Sequence[str]) -> list[Html]:
 
 
 def _by_component(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
-    rows = [row(title, *_amounts(_sums(lines))) for title, lines in groups.items()]
+    rows = [row(name, *_amounts(_sums(lines))) for name, lines in groups.items()]
     foot = row("total", *_amounts([total(estimate, column) for column in range(3)]))
     return table("USD a month, by component", ("component", *COLUMNS), [h("tbody", *rows)], numbers=COLUMNS, foot=foot)
 
@@ -62,8 +63,8 @@ def _by_component(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html
 def _lines(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
     columns = ("line", "low", "expected", "high", "quantity, expected", "USD each", "state", "trust", "of", "source", "note")
     bodies = []
-    for title, lines in groups.items():
-        head = h("tr", h("th", title, scope="rowgroup", colspan=str(len(columns))), class_="group")
+    for name, lines in groups.items():
+        head = h("tr", h("th", name, scope="rowgroup", colspan=str(len(columns))), class_="group")
         bodies.append(h("tbody", head, *map(_line, lines)))
     foot = row("total", *_amounts([total(estimate, column) for column in range(3)]), *(cell("") for _ in columns[4:]))
     numbers = (*COLUMNS, "quantity, expected", "USD each")
@@ -71,17 +72,14 @@ def _lines(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
 
 
 def _line(line: LineItem) -> Html:
-    month = line.usd_month
-    if month is None:
-        amounts = ["-" if line.status == "others pay" else "unknown"] * 3
-    else:
-        amounts = [cents(usd) for usd in month]
+    unpriced = "-" if line.status == "others pay" else "unknown"
+    amounts = [cents(usd) for usd in line.usd_month] if line.usd_month else [unpriced] * 3
     unit = line.unit.replace("_", "-")
     used = [price for price in (line.price, line.ceiling) if price]
     return row(
         title(line),
         *_amounts(amounts),
-        cell(f"{_exact(line.quantity[1])} {unit}" if line.quantity else "", number=True),
+        cell(f"{_exact(line.quantity[1].quantize(FOURTH_PLACE, ROUND_HALF_UP))} {unit}" if line.quantity else "", number=True),
         cell(_each(line), number=True),
         cell(line.status),
         cell("; ".join(dict.fromkeys(price.trust for price in used))),
@@ -100,9 +98,7 @@ def _each(line: LineItem) -> str:
 
 
 def _exact(number: Decimal) -> str:
-    """A number as it is, but for a third of an hour, which has no end."""
-    short = number.quantize(Decimal("0.000001")) if -number.as_tuple().exponent > 6 else number  # type: ignore[operator]
-    return f"{short.normalize():,f}"
+    return f"{number.normalize():,f}"
 
 
 def _assumptions(estimate: Estimate) -> Html:

@@ -12,14 +12,17 @@ from infra.report.rates import WAYS, Rates, Region
 
 
 def elsewhere(found: Sequence[Rates], own: str, drawn: dict[str, Any]) -> Html:
+    """The section; *drawn* names the plots that the page has."""
     heading = h("h2", "Accelerator prices", id="accelerators")
     if not found:
-        return h(
-            "section",
-            heading,
-            h("p", "This stack has no accelerator: no TPU and no machine with a GPU, so that there is nothing to compare."),
-        )
-    said = h("p", "USD an hour by region and way of buying, host included. A reservation is billed at the on-demand rate, used or not.")
+        return h("section", heading, h("p", "This stack has no accelerator: neither a TPU nor a machine with a GPU."))
+    said = h(
+        "p",
+        "USD an hour by region and way of buying, host included. A reservation is billed at the on-demand rate, used or not. "
+        "A price does not say that there is capacity, nor that a zone sells it so: ",
+        h("code", "accelform catalog zones NAME"),
+        " says what is known.",
+    )
     parts = [part for number, one in enumerate(found, 1) for part in _rates(one, f"plot-hours-{number}", own, drawn)]
     return h("section", heading, said, *parts)
 
@@ -29,10 +32,8 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
     yield h("p", f"Used by {', '.join(one.used_by)} in {own}.")
     if name in drawn:
         priced = [region for region in one.regions if region.hours]
-        cheapest = f"The lowest price known is in {priced[0].name}."
-        yield plot(
-            name, f"Dots: USD an hour of {one.name} in {len(priced)} regions by way of buying. {cheapest} The table below has every price."
-        )
+        said = f"Dots: USD an hour of {one.name} in {len(priced)} region{'s' * (len(priced) != 1)}, by way of buying."
+        yield plot(name, f"{said} The lowest price known is in {priced[0].name}. The table below has every price.")
     else:
         yield h("p", f"No price of {one.name} is known in any region.")
     yield from _gaps(one)

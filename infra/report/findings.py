@@ -11,32 +11,32 @@ from infra.report.markup import Html, cell, h, row, table
 
 
 def findings(checked: Checked) -> Html:
-    estimate, findings = checked.estimate, checked.findings
-    broken = len({finding.rule for finding in findings})
+    """The section."""
+    estimate = checked.estimate
+    broken, unknown = broken_rules(checked), len(estimate.unknown)
     return h(
         "section",
         h("h2", "Findings", id="findings"),
         h(
             "div",
-            _tile("rules", f"{broken} broken" if broken else "all hold", f"{len(findings)} findings" if broken else "", bad=bool(broken)),
-            _tile(
-                "USD a month, expected",
-                total(estimate, 1),
-                f"{total(estimate, 0)} to {total(estimate, 2)}",
-                bad=False,
-            ),
-            _tile(
-                "unknown prices",
-                str(len(estimate.unknown)),
-                "" if estimate.complete else "the total is a lower bound",
-                bad=not estimate.complete,
-            ),
+            _tile("rules", f"{broken} broken" if broken else "all hold", _count(len(checked.findings)) if broken else "", bad=broken > 0),
+            _tile("USD a month, expected", total(estimate, 1), f"{total(estimate, 0)} to {total(estimate, 2)}", bad=False),
+            _tile("unknown prices", str(unknown), "the total is a lower bound" if unknown else "", bad=unknown > 0),
             class_="tiles",
         ),
         *_rules(checked),
         *_unknown(estimate),
         *_budgets(checked),
     )
+
+
+def broken_rules(checked: Checked) -> int:
+    """How many rules do not hold."""
+    return len({finding.rule for finding in checked.findings})
+
+
+def _count(findings: int) -> str:
+    return f"{findings} finding{'s' * (findings != 1)}"
 
 
 def _tile(name: str, value: str, note: str, *, bad: bool) -> Html:
@@ -51,7 +51,7 @@ def _rules(checked: Checked) -> Iterator[Html]:
     rows = []
     for rule in RULES:
         count = sum(finding.rule == rule.name for finding in checked.findings)
-        said = f"{count} finding{'s' * (count != 1)}" if count else "holds"
+        said = _count(count) if count else "holds"
         rows.append(row(rule.name, cell(h("span", said, class_="mark no" if count else "mark yes")), cell(rule.description)))
     for finding in checked.findings:
         yield h(

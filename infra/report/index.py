@@ -8,7 +8,7 @@ from decimal import Decimal
 from infra.check import Checked
 from infra.cost.report import COLUMNS, cents
 from infra.report.document import document
-from infra.report.findings import dates, total
+from infra.report.findings import broken_rules, dates, total
 from infra.report.markup import cell, h, joined, row, table
 
 
@@ -26,7 +26,7 @@ def index(stacks: Sequence[Checked], files: Mapping[str, str]) -> str:
             cell(one.spec.region),
             cell(one.spec.environment),
             *(cell(total(one.estimate, column), number=True) for column in range(3)),
-            cell(_rules(one)),
+            cell(f"{broken} broken" if (broken := broken_rules(one)) else "all hold"),
             cell(str(len(one.estimate.unknown)), number=True),
             cell(dates(one.estimate)),
         )
@@ -34,13 +34,10 @@ def index(stacks: Sequence[Checked], files: Mapping[str, str]) -> str:
     ]
     least = "" if all(one.estimate.complete for one in stacks) else "at least "
     sums = [sum((one.estimate.total[column] for one in stacks), Decimal(0)) for column in range(3)]
-    foot = row(
-        "all together",
-        *(cell("") for _ in range(3)),
-        *(cell(least + cents(usd), number=True) for usd in sums),
-        *(cell("") for _ in range(3)),
-    )
+    blank = [cell("")] * 3
+    foot = row("all together", *blank, *(cell(least + cents(usd), number=True) for usd in sums), *blank)
     columns = ("stack", "project", "region", "environment", *COLUMNS, "rules", "unknown prices", "prices of")
+    numbers = (*COLUMNS, "unknown prices")
     body = [
         h("header", h("p", "Accelform report", class_="kicker"), h("h1", f"{len(stacks)} stacks")),
         h(
@@ -48,19 +45,12 @@ def index(stacks: Sequence[Checked], files: Mapping[str, str]) -> str:
             h(
                 "section",
                 h("h2", "Stacks and what they cost"),
-                table(
-                    "USD a month of 730 hours, without tax", columns, [h("tbody", *rows)], numbers=(*COLUMNS, "unknown prices"), foot=foot
-                ),
+                table("USD a month of 730 hours, without tax", columns, [h("tbody", *rows)], numbers=numbers, foot=foot),
                 h(
                     "p",
-                    "What Google gives once, to a whole billing account or project, is taken off in each stack: together they may cost a little more.",
+                    "What is free once an account or project is taken off in each stack: together they may cost a little more.",
                 ),
             ),
         ),
     ]
     return document(f"{len(stacks)} stacks", joined(body), with_plots=False)
-
-
-def _rules(one: Checked) -> str:
-    broken = len({finding.rule for finding in one.findings})
-    return f"{broken} broken" if broken else "all hold"

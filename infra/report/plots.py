@@ -26,9 +26,7 @@ LINES_MAX = 12
 def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
     """Low, expected and high of each component that costs something, or of which it is unknown; None where there is none."""
     shown = {
-        title: lines
-        for title, lines in groups.items()
-        if any(line.usd_month != (0, 0, 0) and line.status != "others pay" for line in lines)
+        title: lines for title, lines in groups.items() if any(line.status == "unknown" or any(line.usd_month or ()) for line in lines)
     }
     if not shown:
         return None
@@ -151,9 +149,9 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
         margin={"l": 8, "r": 16, "t": 8, "b": 8},
         dragmode=False,
     )
-    figure.update_xaxes(
-        automargin=True, fixedrange=True, showgrid=True, gridcolor="rgba(128,128,128,0.3)", zerolinecolor="rgba(128,128,128,0.6)"
-    )
-    figure.update_yaxes(automargin=True, fixedrange=True, showgrid=False, ticklabelstandoff=6)
+    figure.update_xaxes(showgrid=True, gridcolor="rgba(128,128,128,0.3)", zerolinecolor="rgba(128,128,128,0.6)")
+    figure.update_yaxes(showgrid=False, ticklabelstandoff=6)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(automargin=True, fixedrange=True)
     plain: dict[str, Any] = json.loads(plotly.io.to_json(figure, validate=False, engine="json"))
     return plain

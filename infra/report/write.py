@@ -10,7 +10,7 @@ from infra.errors import Problem, SpecError
 from infra.report.document import GENERATOR
 
 DEFAULT = "reports"
-"""Folder beside the stack files' folder, where nothing else is told; git does not see it."""
+"""Where nothing else is told: a folder that git does not see, and that `accelform down` leaves alone."""
 SUFFIXES = (".html", ".htm")
 INDEX = "index"
 HEAD_BYTES = 4096
@@ -69,9 +69,8 @@ def check(paths: Sequence[Path], *, force: bool) -> None:
             if path.is_dir():
                 problems.append(Problem(str(path), "is a folder", "a file", "remove it, or name another place with --html"))
             elif path.exists() and not force and not _ours(path):
-                problems.append(
-                    Problem(str(path), "is there already, and is no report", fix="--force overwrites it; --html names another place")
-                )
+                fix = "--force overwrites it; --html names another place"
+                problems.append(Problem(str(path), "is there already, and is no report", fix=fix))
         except OSError as error:
             problems.append(Problem(str(path), f"cannot be looked at: {error.strerror or error}"))
     if problems:
