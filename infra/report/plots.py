@@ -25,9 +25,7 @@ LINES_MAX = 12
 
 def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
     """Low, expected and high of each component that costs something, or of which it is unknown; None where there is none."""
-    shown = {
-        title: lines for title, lines in groups.items() if any(line.status == "unknown" or any(line.usd_month or ()) for line in lines)
-    }
+    shown = {title: lines for title, lines in groups.items() if _unknown(lines) or any(any(line.usd_month or ()) for line in lines)}
     if not shown:
         return None
     titles = [text(title) for title in shown]
