@@ -36,6 +36,8 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
         yield plot(name, f"{said} The lowest price known is in {priced[0].name}. The table below has every price.")
     else:
         yield h("p", f"No price of {one.name} is known in any region.")
+    if name in drawn and not any(region.own and region.hours for region in one.regions):
+        yield h("p", h("strong", f"No price is known in {own}, where this stack stands."))
     yield from _gaps(one)
     rows = [
         row(

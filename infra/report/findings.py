@@ -76,7 +76,8 @@ def _budgets(checked: Checked) -> Iterator[Html]:
     from infra.cost.report import headroom_lines
 
     yield h("h3", "Budgets")
-    yield h("ul", *(h("li", line.strip()) for line in headroom_lines(checked.estimate, checked.spec.budgets)))
+    lines = headroom_lines(checked.estimate, checked.spec.budgets)
+    yield h("ul", *(h("li", line.strip(), class_="over" if line.endswith(("OVER", "may be over")) else None) for line in lines))
 
 
 def title(line: LineItem) -> str:

@@ -10,15 +10,16 @@ from typing import Any
 import plotly.graph_objects as go
 import plotly.io
 
+from infra.catalog.things import Hour
 from infra.cost.estimate import LineItem
 from infra.cost.report import COLUMNS, cents
 from infra.report.markup import escaped
-from infra.report.rates import Rates
+from infra.report.rates import WAYS, Rates, Region
 
 COLOURS = ("#1b9e77", "#4a86d8", "#d97706", "#a66bc9", "#d9534f")
 """Three to one at least against white and against the dark page, so that one page serves both, and print."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x")
-"""Who sees no colours tells ways apart by shape."""
+"""Who sees no colours tells ways apart by shape. A way has the same colour and shape in every plot."""
 LINES_MAX = 12
 """Lines of a hover; what is more stands in the table."""
 
@@ -51,7 +52,7 @@ def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
         if _sum(lines, 0) is None:
             figure.add_annotation(y=text(title), x=0, text="unknown", showarrow=False, xanchor="left", xshift=4)
     most = max((float(usd) for lines in shown.values() for usd in (_sum(lines, 2),) if usd is not None), default=1) or 1
-    figure.update_xaxes(title="USD a month", range=[0, most * 1.28])  # room for the amount behind the longest bar
+    figure.update_xaxes(title="USD a month", tickformat=",", range=[0, most * 1.28])  # room for the amount behind the longest bar
     figure.update_yaxes(type="category", categoryarray=titles, autorange="reversed")
     figure.update_layout(barmode="group", bargap=0.3, height=110 + 72 * len(shown))
     return _plain(figure)
@@ -87,31 +88,18 @@ def hours(one: Rates) -> dict[str, Any] | None:
     if not drawn:
         return None
     figure = go.Figure()
-    ways = one.ways
-    for index, way in enumerate(ways):
-        points = [(place, region, region.hours[way]) for place, region in enumerate(drawn) if way in region.hours]
-        shift = 0.56 * ((index + 0.5) / len(ways) - 0.5)  # beside each other: a reservation costs what on-demand costs
+    for index, way in enumerate(one.ways):
+        shift = 0.56 * ((index + 0.5) / len(one.ways) - 0.5)  # beside each other: a reservation costs what on-demand costs
+        points = [(place + shift, region, region.hours[way]) for place, region in enumerate(drawn) if way in region.hours]
         figure.add_scatter(
             name=way,
             mode="markers",
             x=[float(hour.usd) for _, _, hour in points],
-            y=[place + shift for place, _, _ in points],
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [float(hour.usd_high - hour.usd) for _, _, hour in points],
-                "arrayminus": [float(hour.usd - hour.usd_low) for _, _, hour in points],
-                "thickness": 1.5,
-                "width": 4,
-            },
-            hovertext=[
-                f"<b>{text(region.name)}{', this stack' if region.own else ''}</b><br>{way}: {amount(hour.usd)} USD an hour"
-                + (f", {amount(hour.usd_low)} to {amount(hour.usd_high)}" if hour.usd_low != hour.usd_high else "")
-                + f"<br>of {text(hour.as_of)}, trust {hour.trust}"
-                for _, region, hour in points
-            ],
+            y=[place for place, _, _ in points],
+            error_x=_bounds([hour for _, _, hour in points]),
+            hovertext=[_told(region, way, hour) for _, region, hour in points],
             hoverinfo="text",
-            marker={"color": COLOURS[index % len(COLOURS)], "symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9},
+            marker={"color": COLOURS[WAYS.index(way)], "symbol": SYMBOLS[WAYS.index(way)], "size": 9},
             cliponaxis=False,
         )
     for place, region in enumerate(drawn):
@@ -122,6 +110,21 @@ def hours(one: Rates) -> dict[str, Any] | None:
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(drawn))), ticktext=names, range=[len(drawn) - 0.5, -0.5], zeroline=False)
     figure.update_layout(height=130 + 34 * len(drawn), hovermode="closest")
     return _plain(figure)
+
+
+def _bounds(hours: Sequence[Hour]) -> dict[str, Any] | None:
+    """Bars from the low to the high bound; none where nothing is bounded."""
+    if all(hour.usd_low == hour.usd_high for hour in hours):
+        return None
+    above = [float(hour.usd_high - hour.usd) or None for hour in hours]
+    below = [float(hour.usd - hour.usd_low) or None for hour in hours]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, "thickness": 1.5, "width": 4}
+
+
+def _told(region: Region, way: str, hour: Hour) -> str:
+    where = f"<b>{text(region.name)}{', this stack' if region.own else ''}</b>"
+    bounds = f", {amount(hour.usd_low)} to {amount(hour.usd_high)}" if hour.usd_low != hour.usd_high else ""
+    return f"{where}<br>{way}: {amount(hour.usd)} USD an hour{bounds}<br>of {text(hour.as_of)}, trust {hour.trust}"
 
 
 def amount(usd: Decimal) -> str:
