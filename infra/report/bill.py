@@ -10,7 +10,7 @@ from infra.cost.estimate import Estimate, LineItem
 from infra.cost.report import COLUMNS, FOURTH_PLACE, cents
 from infra.report.document import plot
 from infra.report.findings import title, total
-from infra.report.markup import Html, cell, details, h, linked, row, table
+from infra.report.markup import Html, cell, details, h, joined, linked, row, table
 
 PLOT = "plot-month"
 
@@ -61,40 +61,37 @@ def _by_component(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html
 
 
 def _lines(groups: dict[str, list[LineItem]], estimate: Estimate) -> Html:
-    columns = ("line", "low", "expected", "high", "quantity, expected", "USD each", "state", "trust", "of", "source", "note")
+    columns = ("line", *COLUMNS, "quantity x USD each, expected", "price from", "note")
     bodies = []
     for name, lines in groups.items():
         head = h("tr", h("th", name, scope="rowgroup", colspan=str(len(columns))), class_="group")
         bodies.append(h("tbody", head, *map(_line, lines)))
-    foot = row("total", *_amounts([total(estimate, column) for column in range(3)]), *(cell("") for _ in columns[4:]))
-    numbers = (*COLUMNS, "quantity, expected", "USD each")
-    return table("Every line of the month, in USD", columns, bodies, numbers=numbers, foot=foot)
+    foot = row("total", *_amounts([total(estimate, column) for column in range(3)]), *[cell("")] * 3)
+    return table("Every line of the month, in USD", columns, bodies, numbers=COLUMNS, foot=foot)
 
 
 def _line(line: LineItem) -> Html:
     unpriced = "-" if line.status == "others pay" else "unknown"
     amounts = [cents(usd) for usd in line.usd_month] if line.usd_month else [unpriced] * 3
-    unit = line.unit.replace("_", "-")
-    used = [price for price in (line.price, line.ceiling) if price]
+    used = dict.fromkeys(price for price in (line.price, line.ceiling) if price)
     return row(
         title(line),
         *_amounts(amounts),
-        cell(f"{_exact(line.quantity[1].quantize(FOURTH_PLACE, ROUND_HALF_UP))} {unit}" if line.quantity else "", number=True),
-        cell(_each(line), number=True),
-        cell(line.status),
-        cell("; ".join(dict.fromkeys(price.trust for price in used))),
-        cell("; ".join(dict.fromkeys(price.as_of for price in used))),
-        cell(linked("; ".join(dict.fromkeys(price.source for price in used)))),
-        cell(linked(line.note)),
+        cell(_worked(line), class_="words"),
+        cell(joined(h("p", f"{price.as_of}, trust {price.trust}: ", linked(price.source)) for price in used), class_="words"),
+        cell(linked(line.note), class_="words"),
         class_="missing" if line.status == "unknown" else None,
     )
 
 
-def _each(line: LineItem) -> str:
-    if line.unit_usd is None:
-        return ""
+def _worked(line: LineItem) -> str:
+    """How the expected amount comes about; where there is none, why."""
+    if line.quantity is None or line.unit_usd is None:
+        return line.status
     low, expected, high = line.unit_usd
-    return _exact(expected) if low == high else f"{_exact(expected)} ({_exact(low)} to {_exact(high)})"
+    count = f"{_exact(line.quantity[1].quantize(FOURTH_PLACE, ROUND_HALF_UP))} {line.unit.replace('_', '-')}"
+    bounds = f", from {_exact(low)} to {_exact(high)}" if low != high else ""
+    return f"{count} x {_exact(expected)}{bounds}"
 
 
 def _exact(number: Decimal) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from infra.catalog.things import Hour
 from infra.report.document import plot
 from infra.report.markup import Html, cell, details, h, linked, row, table
 from infra.report.plots import amount
@@ -48,17 +49,16 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
         for region in one.regions
     ]
     yield table(f"{one.name}, USD an hour", ("region", *WAYS), [h("tbody", *rows)], numbers=WAYS)
-    origins = [
-        row(region.name, cell(way), cell(f"{hour.usd:f}", number=True), cell(hour.trust), cell(hour.as_of), cell(linked(hour.source)))
-        for region in one.regions
-        for way, hour in region.hours.items()
-    ]
-    if origins:
+    sourced = [_sourced(region, way, hour) for region in one.regions for way, hour in region.hours.items()]
+    if sourced:
         columns = ("region", "way", "USD an hour", "trust", "of", "source")
-        yield details(
-            f"Where the prices of {one.name} are from ({len(origins)})",
-            table(f"Sources of the prices of {one.name}", columns, [h("tbody", *origins)], numbers=("USD an hour",)),
-        )
+        told = table(f"Sources of the prices of {one.name}", columns, [h("tbody", *sourced)], numbers=("USD an hour",))
+        yield details(f"Where the prices of {one.name} are from ({len(sourced)})", told)
+
+
+def _sourced(region: Region, way: str, hour: Hour) -> Html:
+    usd = cell(f"{hour.usd:f}", number=True)
+    return row(region.name, cell(way), usd, cell(hour.trust), cell(hour.as_of), cell(linked(hour.source), class_="words"))
 
 
 def _gaps(one: Rates) -> Iterator[Html]:

@@ -61,8 +61,8 @@ def linked(text: str) -> Html:
     return joined([*parts, text[end:]])
 
 
-def cell(content: str, *, number: bool = False) -> Html:
-    return h("td", content, class_="number" if number else None)
+def cell(content: str, *, number: bool = False, class_: str | None = None) -> Html:
+    return h("td", content, class_="number" if number else class_)
 
 
 def table(caption: str, columns: Sequence[str], bodies: Iterable[Html], *, numbers: Sequence[str] = (), foot: Html | None = None) -> Html:
