@@ -65,8 +65,8 @@ def probed(text: str) -> str:
 @pytest.fixture
 def opened(tmp_path: Path) -> Callable[[dict[str, tuple[str, int]]], dict[str, Any]]:
     """Opens pages, each by its name at a width, side by side in one browser; answers what each tells."""
-    if BROWSER is None:
-        pytest.skip("no Chromium on PATH: `make browser` installs one where it can")
+    if BROWSER is None or subprocess.run([BROWSER, "--version"], capture_output=True, check=False).returncode:
+        pytest.skip("no Chromium on PATH that starts: `make browser` installs one where it can")
 
     def open_(pages: dict[str, tuple[str, int]]) -> dict[str, Any]:
         frames = []
