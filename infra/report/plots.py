@@ -146,7 +146,7 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "size": 13},
         legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
-        hoverlabel={"bgcolor": "#1f2933", "bordercolor": "#1f2933", "font": {"color": "#ffffff"}, "align": "left", "namelength": -1},
+        hoverlabel={"bgcolor": "#1f2933", "bordercolor": "#8896a5", "font": {"color": "#ffffff"}, "align": "left", "namelength": -1},
         margin={"l": 8, "r": 16, "t": 8, "b": 8},
         dragmode=False,
     )
