@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from infra.check import Checked, check, stack_files
@@ -14,8 +14,6 @@ from infra.errors import ExitCode, SpecError
 def run(names: Sequence[str], folder: Path, *, html: str | None, force: bool, show: bool) -> int:
     """Writes a page for every named stack, or none: what is wrong with any of them is said first."""
     from infra.report import write
-    from infra.report.index import index
-    from infra.report.page import page
 
     files = stack_files(names, folder)
     targets = write.targets(html, [file.stack for file in files])
@@ -30,13 +28,19 @@ def run(names: Sequence[str], folder: Path, *, html: str | None, force: bool, sh
     if wrong:
         sys.stderr.write("".join(f"{error}\n" for error in wrong))
         return ExitCode.SPEC
-    pages = {targets[one.file.stack]: page(one) for one in stacks}
-    first = next(iter(pages))
-    if "" in targets:
-        first = targets[""]
-        pages = {first: index(stacks, {stack: path.name for stack, path in targets.items()}), **pages}
-    write.write(pages)
-    sys.stdout.write("".join(f"wrote {path}\n" for path in pages))
-    if show and not webbrowser.open(first.resolve().as_uri()):
-        sys.stderr.write(f"no browser could be opened\n  fix: open {first} yourself\n")
+    written = write.write(_pages(stacks, targets))
+    sys.stdout.write("".join(f"wrote {path}\n" for path in written))
+    if show and not webbrowser.open(written[0].resolve().as_uri()):
+        sys.stderr.write(f"no browser could be opened\n  fix: open {written[0]} yourself\n")
     return ExitCode.OK
+
+
+def _pages(stacks: Sequence[Checked], targets: Mapping[str, Path]) -> Iterator[tuple[Path, str]]:
+    """The index first, where there is one: it is what `--open` opens."""
+    from infra.report.index import index
+    from infra.report.page import page
+
+    if "" in targets:
+        yield targets[""], index(stacks, {stack: path.name for stack, path in targets.items()})
+    for one in stacks:
+        yield targets[one.file.stack], page(one)

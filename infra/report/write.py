@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from infra.errors import Problem, SpecError
@@ -68,6 +68,8 @@ def check(paths: Sequence[Path], *, force: bool) -> None:
         try:
             if path.is_dir():
                 problems.append(Problem(str(path), "is a folder", "a file", "remove it, or name another place with --html"))
+            elif path.exists() and not path.is_file():
+                problems.append(Problem(str(path), "is a device or the like", "a file", "name another place with --html"))
             elif path.exists() and not force and not _ours(path):
                 fix = "--force overwrites it; --html names another place"
                 problems.append(Problem(str(path), "is there already, and is no report", fix=fix))
@@ -82,9 +84,11 @@ def _ours(path: Path) -> bool:
         return f'content="{GENERATOR}"'.encode() in file.read(HEAD_BYTES)
 
 
-def write(pages: Mapping[Path, str]) -> None:
+def write(pages: Iterable[tuple[Path, str]]) -> list[Path]:
     """
     Writes every page beside its place first, and moves them there when all are written: a full disk leaves what was there.
+
+    Pages are taken one by one, for each is 5 MB. Answers where they are.
 
     Raises:
         SpecError: One cannot be written.
@@ -92,14 +96,16 @@ def write(pages: Mapping[Path, str]) -> None:
     drafts: dict[Path, Path] = {}
     path = Path()
     try:
-        for path, text in pages.items():
+        for path, text in pages:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", suffix=".draft", delete=False, encoding="utf-8") as file:
                 drafts[path] = Path(file.name)
                 file.write(text)
             drafts[path].chmod(0o644)
-        for path in pages:
+        written = list(drafts)
+        for path in written:
             drafts.pop(path).replace(path.resolve())
+        return written
     except OSError as error:
         raise _refused(str(path), f"cannot be written: {error.strerror or error}") from None
     finally:

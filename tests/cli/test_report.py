@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -80,16 +81,19 @@ def test_never_writes_over_what_is_no_report(accelform: Accelform, tmp_path: Pat
         ("  ", "is no name of a file or a folder"),
         ("a" * 5000, "cannot be"),
         ("folder", "index.html: is a folder"),
+        ("pipes", "index.html: is a device or the like"),
     ],
 )
 def test_fails_on_a_place_that_cannot_be(said: str, told: str, accelform: Accelform, tmp_path: Path) -> None:
     """In a sentence with what may be, and nothing is left."""
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "folder" / "index.html").mkdir(parents=True)
+    (tmp_path / "pipes").mkdir()
+    os.mkfifo(tmp_path / "pipes" / "index.html")
     ran = accelform("report", "--html", f"{tmp_path}/{said}" if said.strip() else said)
     assert (ran.code, ran.out) == (2, "")
     assert told in ran.err
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "index.html", "notes.txt"]
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["folder", "index.html", "index.html", "notes.txt", "pipes"]
 
 
 def test_writes_nothing_where_a_stack_file_is_wrong(accelform: Accelform, base: dict[str, Any], stack_file: Any, tmp_path: Path) -> None:

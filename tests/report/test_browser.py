@@ -94,7 +94,9 @@ def test_draws_every_plot_without_an_error_a_call_or_a_scroll(
         "gcp:compute/instance:Instance", HOSTILE, {"machineType": "ct5lp-hightpu-8t", "zone": "us-east5-a"}, "urn:of:node", "urn:of:group"
     )
     long = Declared("gcp:storage/bucket:Bucket", "b" * 200, {"location": "us-east5", "name": "x" * 200})
-    one = checked({"accelform:tpu_slices": {"eval": a_slice, "e" * 20: a_slice}}, group, node, long)
+    one = checked(
+        {"accelform:tpu_slices": {"eval": a_slice, "e" * 20: a_slice}, "accelform:usage": {"data_gib": 10**12}}, group, node, long
+    )
     text = page(one)
     several = index([one, checked(stack="other")], {"try": "try.html", "other": "other.html"})
     wrong = '<p style="width:500px">wide</p><img src="https://example.com/x.png"><script>1</script></main>'
