@@ -44,7 +44,7 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
         row(
             f"{region.name}, this stack" if region.own else region.name,
             *(cell(_hour(region, way), number=True) for way in WAYS),
-            class_="own" if region.own else None,
+            class_="place own" if region.own else "place",
         )
         for region in one.regions
     ]
@@ -58,7 +58,14 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
 
 def _sourced(region: Region, way: str, hour: Hour) -> Html:
     usd = cell(f"{hour.usd:f}", number=True)
-    return row(region.name, cell(way), usd, cell(hour.trust), cell(hour.as_of), cell(linked(hour.source), class_="words"))
+    return row(
+        region.name,
+        cell(way, class_="short"),
+        usd,
+        cell(hour.trust),
+        cell(hour.as_of, class_="short"),
+        cell(linked(hour.source), class_="words"),
+    )
 
 
 def _gaps(one: Rates) -> Iterator[Html]:

@@ -22,22 +22,21 @@ def index(stacks: Sequence[Checked], files: Mapping[str, str]) -> str:
     rows = [
         row(
             h("a", one.file.stack, href=f"./{files[one.file.stack]}"),
-            cell(one.spec.project),
-            cell(one.spec.region),
-            cell(one.spec.environment),
             *(cell(total(one.estimate, column), number=True) for column in range(3)),
-            cell(f"{broken} broken" if (broken := broken_rules(one)) else "all hold"),
+            cell(f"{broken} broken" if (broken := broken_rules(one)) else "all hold", class_="short"),
             cell(str(len(one.estimate.unknown)), number=True),
-            cell(dates(one.estimate)),
+            cell(one.spec.region, class_="short"),
+            cell(one.spec.environment),
+            cell(one.spec.project, class_="short"),
+            cell(dates(one.estimate), class_="short"),
         )
         for one in stacks
     ]
     least = "" if all(one.estimate.complete for one in stacks) else "at least "
     sums = [sum((one.estimate.total[column] for one in stacks), Decimal(0)) for column in range(3)]
-    blank = [cell("")] * 3
-    foot = row("all together", *blank, *(cell(least + cents(usd), number=True) for usd in sums), *blank)
-    columns = ("stack", "project", "region", "environment", *COLUMNS, "rules", "unknown prices", "prices of")
-    numbers = (*COLUMNS, "unknown prices")
+    foot = row("all together", *(cell(least + cents(usd), number=True) for usd in sums), *[cell("")] * 6)
+    columns = ("stack", *COLUMNS, "rules", "unknown", "region", "environment", "project", "prices of")
+    numbers = (*COLUMNS, "unknown")
     body = [
         h("header", h("p", "Accelform report", class_="kicker"), h("h1", f"{len(stacks)} stacks")),
         h(

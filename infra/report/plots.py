@@ -20,6 +20,8 @@ COLOURS = ("#1b9e77", "#4a86d8", "#d97706", "#a66bc9", "#d9534f")
 """Three to one at least against white and against the dark page, so that one page serves both, and print."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x")
 """Who sees no colours tells ways apart by shape. A way has the same colour and shape in every plot."""
+LETTER_PX, NARROWEST_PX = 8, 230
+"""Of an amount; and of the bars' place, on a page of 390 px."""
 LINES_MAX = 12
 """Lines of a hover; what is more stands in the table."""
 
@@ -51,10 +53,9 @@ def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
     for title, lines in shown.items():
         if _sum(lines, 0) is None:
             figure.add_annotation(y=text(title), x=0, text="unknown", showarrow=False, xanchor="left", xshift=4)
-    most = max((float(usd) for lines in shown.values() for usd in (_sum(lines, 2),) if usd is not None), default=1) or 1
-    figure.update_xaxes(title="USD a month", tickformat=",", range=[0, most * 1.28])  # room for the amount behind the longest bar
+    figure.update_xaxes(title="USD a month", tickformat=",", range=[0, max(_end(lines) for lines in shown.values()) or 1])
     figure.update_yaxes(type="category", categoryarray=titles, autorange="reversed")
-    figure.update_layout(barmode="group", bargap=0.3, height=110 + 72 * len(shown))
+    figure.update_layout(barmode="group", bargap=0.3, height=130 + 72 * len(shown))
     return _plain(figure)
 
 
@@ -71,6 +72,12 @@ def _unknown(lines: Sequence[LineItem]) -> list[LineItem]:
 def _label(lines: Sequence[LineItem], column: int) -> str:
     usd = _sum(lines, column)
     return "" if usd is None else f"{'at least ' if _unknown(lines) else ''}{cents(usd)}"
+
+
+def _end(lines: Sequence[LineItem]) -> float:
+    """Where a component's longest bar ends on the axis, with room for its amount behind it where the plot is narrowest: on a phone."""
+    usd = _sum(lines, 2)
+    return 0 if usd is None else float(usd) / (1 - min(0.7, LETTER_PX * len(_label(lines, 2)) / NARROWEST_PX))
 
 
 def _hover(title: str, lines: Sequence[LineItem], column: int) -> str:
