@@ -57,15 +57,9 @@ def _rates(one: Rates, name: str, own: str, drawn: dict[str, Any]) -> Iterator[H
 
 
 def _sourced(region: Region, way: str, hour: Hour) -> Html:
-    usd = cell(f"{hour.usd:f}", number=True)
-    return row(
-        region.name,
-        cell(way, class_="short"),
-        usd,
-        cell(hour.trust),
-        cell(hour.as_of, class_="short"),
-        cell(linked(hour.source), class_="words"),
-    )
+    usd, when = cell(f"{hour.usd:f}", number=True), cell(hour.as_of, class_="short")
+    source = cell(linked(hour.source), class_="words")
+    return row(region.name, cell(way, class_="short"), usd, cell(hour.trust), when, source, class_="place")
 
 
 def _gaps(one: Rates) -> Iterator[Html]:

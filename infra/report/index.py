@@ -28,7 +28,8 @@ def index(stacks: Sequence[Checked], files: Mapping[str, str]) -> str:
             cell(one.spec.region, class_="short"),
             cell(one.spec.environment),
             cell(one.spec.project, class_="short"),
-            cell(dates(one.estimate), class_="short"),
+            cell(dates(one.estimate)),
+            class_="place",
         )
         for one in stacks
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
@@ -20,8 +21,10 @@ COLOURS = ("#1b9e77", "#4a86d8", "#d97706", "#a66bc9", "#d9534f")
 """Three to one at least against white and against the dark page, so that one page serves both, and print."""
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x")
 """Who sees no colours tells ways apart by shape. A way has the same colour and shape in every plot."""
-LETTER_PX, NARROWEST_PX = 8, 230
+LETTER_PX, NARROWEST_PX = 8, 190
 """Of an amount; and of the bars' place, on a page of 390 px."""
+TITLE_LETTERS = 16
+"""In a line of a component's title."""
 LINES_MAX = 12
 """Lines of a hover; what is more stands in the table."""
 
@@ -54,9 +57,15 @@ def month(groups: Mapping[str, Sequence[LineItem]]) -> dict[str, Any] | None:
         if _sum(lines, 0) is None:
             figure.add_annotation(y=text(title), x=0, text="unknown", showarrow=False, xanchor="left", xshift=4)
     figure.update_xaxes(title="USD a month", tickformat=",", range=[0, max(_end(lines) for lines in shown.values()) or 1])
-    figure.update_yaxes(type="category", categoryarray=titles, autorange="reversed")
+    names = [_short(title) for title in shown]
+    figure.update_yaxes(type="category", categoryarray=titles, autorange="reversed", tickvals=list(range(len(titles))), ticktext=names)
     figure.update_layout(barmode="group", bargap=0.3, height=130 + 72 * len(shown))
     return _plain(figure)
+
+
+def _short(title: str) -> str:
+    """A title beside its bars, in lines that leave them room on a phone."""
+    return "<br>".join(map(text, textwrap.wrap(title, TITLE_LETTERS, max_lines=3, placeholder=" ...")))
 
 
 def _sum(lines: Sequence[LineItem], column: int) -> Decimal | None:
@@ -77,7 +86,7 @@ def _label(lines: Sequence[LineItem], column: int) -> str:
 def _end(lines: Sequence[LineItem]) -> float:
     """Where a component's longest bar ends on the axis, with room for its amount behind it where the plot is narrowest: on a phone."""
     usd = _sum(lines, 2)
-    return 0 if usd is None else float(usd) / (1 - min(0.7, LETTER_PX * len(_label(lines, 2)) / NARROWEST_PX))
+    return 0 if usd is None else float(usd) / (1 - min(0.8, LETTER_PX * len(_label(lines, 2)) / NARROWEST_PX))
 
 
 def _hover(title: str, lines: Sequence[LineItem], column: int) -> str:
