@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check up down test soak lint types engine unit docs bench lock clean
+.PHONY: help check up down test soak lint types engine browser unit docs bench lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +25,7 @@ down: $(RUN) ## take away what `make up` made
 	@$(BIN)/accelform down
 
 test: $(DEV) ## all that CI runs, fast to slow
-	@started=$$(date +%s); $(MAKE) --no-print-directory lint types engine unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"
+	@started=$$(date +%s); $(MAKE) --no-print-directory lint types engine browser unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"
 
 lint: $(DEV) ## style of the code
 	@$(BIN)/ruff check . || { echo "fix: $(BIN)/ruff check --fix ."; exit 1; }
@@ -36,6 +36,16 @@ types: $(DEV) ## types of the code
 
 engine: $(DEV) ## the Pulumi engine for the tests: found, fetched, or built from Go once, into the user's cache folder
 	@$(BIN)/python -m infra.local.engine.build || [ $$? = 5 ] && true
+
+# Never fails by itself: without a browser one test is skipped, and says so.
+browser: ## a Chromium for the test of the report's pages: found, or installed where apt-get may
+	@found() { command -v chromium || command -v chromium-browser || command -v google-chrome; }; \
+	  if path=$$(found); then echo "browser for the report's pages: $$path"; \
+	  elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing the package chromium by apt-get, for the test of the report's pages (about a minute)"; \
+	    { apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -qq --yes --no-install-recommends chromium; } >/dev/null 2>&1 || true; \
+	    if path=$$(found); then echo "browser for the report's pages: $$path"; else echo "it could not be installed: the browser's test of the pages will be skipped"; fi; \
+	  else echo "no Chromium here, and none can be installed without root and apt-get: the browser's test of the pages will be skipped"; fi
 
 unit: $(DEV) ## the tests
 	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable

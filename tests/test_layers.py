@@ -16,6 +16,7 @@ LEVELS = [
     {"stack", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program"},
     {"check"},
+    {"report"},
     {"local"},
     {"cli", "__main__"},
 ]

@@ -94,6 +94,28 @@ def compare(
 
 
 @app.command()
+def report(
+    stacks: Stacks = None,
+    folder: Folder = STACKS,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE|FOLDER", help="A file that ends with .html for one stack, or a folder. (default: the folder reports)"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is no report.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """
+    Write a page a stack for people: findings, resources, costs and accelerator prices, with plots. One file each, that asks nobody.
+
+    Several stacks get an index too. It ends with 0 once everything is written, whatever the pages say: `accelform check` judges, and
+    its --json has all that the pages show.
+    """
+    from infra.cli import report as command
+
+    raise typer.Exit(command.run(stacks or [], folder, html=html, force=force, show=show))
+
+
+@app.command()
 def explain(
     topic: Annotated[
         str | None,

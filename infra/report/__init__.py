@@ -1,0 +1,1 @@
+"""The report: one self-contained page a stack, for people who run no command."""
