@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from types import MappingProxyType
 
 from infra.catalog import machine_prices
 from infra.catalog.gpu_machines import Attachment, GpuMachine
@@ -34,7 +36,7 @@ class GpuOffer:
 
     def sells(self, host: Host, provisioning: str) -> bool | None:
         """Whether *host* is sold this way here: None where no source tells."""
-        if isinstance(host, GpuMachine) and (provisioning in host.not_sold or (host.sold_only and provisioning not in host.sold_only)):
+        if never_sold(host, provisioning):
             return False
         return True if provisioning in self.capacity_types else None
 
@@ -49,8 +51,14 @@ class GpuNotOffered(ValueError):  # noqa: N818 - reads as the finding it is
         super().__init__(f"{zone}: {host.accelerator_type} on {host.series}: {reason}")
 
 
+def never_sold(host: Host, provisioning: str) -> bool:
+    """Whether a source rules this way out for a machine, in every zone. Nothing is ruled out for GPUs on N1."""
+    return isinstance(host, GpuMachine) and (provisioning in host.not_sold or bool(host.sold_only and provisioning not in host.sold_only))
+
+
 @cache
-def _offers() -> tuple[GpuOffer, ...]:
+def every() -> tuple[GpuOffer, ...]:
+    """All rows."""
     return tuple(
         GpuOffer(
             accelerator_type=row["accelerator_type"],
@@ -67,14 +75,24 @@ def _offers() -> tuple[GpuOffer, ...]:
     )
 
 
+@cache
+def _by_zone() -> Mapping[tuple[str, str, str], GpuOffer]:
+    return MappingProxyType({(one.accelerator_type, one.series, one.zone): one for one in every()})
+
+
+def offer(host: Host, zone: str) -> GpuOffer | None:
+    """What a source says of a host in a zone; None where none names it there."""
+    return _by_zone().get((host.accelerator_type, host.series, zone))
+
+
 def in_zone(zone: str) -> tuple[GpuOffer, ...]:
     """What a zone offers."""
-    return tuple(offer for offer in _offers() if offer.zone == zone)
+    return tuple(offer for offer in every() if offer.zone == zone)
 
 
 def offers(host: Host) -> tuple[GpuOffer, ...]:
     """Where a host is offered, weak sources included."""
-    return tuple(one for one in _offers() if (one.accelerator_type, one.series) == (host.accelerator_type, host.series))
+    return tuple(one for one in every() if (one.accelerator_type, one.series) == (host.accelerator_type, host.series))
 
 
 def check_offered(host: Host, zone: str, provisioning: str) -> GpuOffer:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 
 from infra.catalog import prices
 from infra.catalog.offers import Reason, reason_against
@@ -12,6 +14,8 @@ from infra.catalog.tables import Trust, rows, trust_of
 from infra.catalog.tpu import TpuShape
 
 FLEX_START = "flex-start"
+FLEX_START_SOURCE = "https://docs.cloud.google.com/tpu/docs/consumption-options, read 2026-11"
+PAGE = "https://docs.cloud.google.com/tpu/docs/regions-zones, read 2026-11: the United States in full, Europe and Asia in part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class NotOffered(ValueError):  # noqa: N818 - reads as the finding it is
 
 
 @cache
-def _offers() -> tuple[Offer, ...]:
+def every() -> tuple[Offer, ...]:
+    """All rows."""
     return tuple(
         Offer(
             sold_as=row["accelerator"],
@@ -68,14 +73,24 @@ def _offers() -> tuple[Offer, ...]:
     )
 
 
+@cache
+def _by_zone() -> Mapping[tuple[str, str], Offer]:
+    return MappingProxyType({(one.sold_as, one.zone): one for one in every()})
+
+
+def offer(sold_as: str, zone: str) -> Offer | None:
+    """What a source says of a TPU, by its name in the tables, in a zone; None where none names it there."""
+    return _by_zone().get((sold_as, zone))
+
+
 def in_zone(zone: str) -> tuple[Offer, ...]:
     """What a zone offers."""
-    return tuple(offer for offer in _offers() if offer.zone == zone)
+    return tuple(offer for offer in every() if offer.zone == zone)
 
 
 def offers(shape: TpuShape) -> tuple[Offer, ...]:
     """Where a shape is offered, weak sources included."""
-    return tuple(offer for offer in _offers() if offer.sold_as == shape.sold_as)
+    return tuple(offer for offer in every() if offer.sold_as == shape.sold_as)
 
 
 def check_offered(shape: TpuShape, zone: str, provisioning: str) -> Offer:

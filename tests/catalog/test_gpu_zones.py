@@ -25,8 +25,8 @@ def test_every_offer_is_of_machines_that_exist():
     """Each GPU and series of the table is that of a machine or an attachment; ways of selling are known words."""
     hosts = {(one.accelerator_type, one.series) for one in (*gpu_machines.machines().values(), *gpu_machines.attachments())}
 
-    assert {(one.accelerator_type, one.series) for one in gpu_zones._offers()} <= hosts
-    assert {way for one in gpu_zones._offers() for way in one.capacity_types} <= WAYS
+    assert {(one.accelerator_type, one.series) for one in gpu_zones.every()} <= hosts
+    assert {way for one in gpu_zones.every() for way in one.capacity_types} <= WAYS
 
 
 def test_only_gb200_is_nowhere():

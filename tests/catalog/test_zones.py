@@ -15,7 +15,7 @@ def test_rows_say_what_they_rest_on():
     """Ways of selling are known words, and have a source."""
     for row in rows("zones"):
         assert bool(row["capacity_source"]) == bool(row["capacity_types"]), row
-    assert {way for offer in zones._offers() for way in offer.capacity_types} <= WAYS
+    assert {way for offer in zones.every() for way in offer.capacity_types} <= WAYS
 
 
 def test_every_shape_is_offered_by_a_good_source():
