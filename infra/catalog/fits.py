@@ -27,13 +27,12 @@ from infra.catalog.prices import Price, PriceUnknown, tpu_chip_hour
 from infra.catalog.things import Hour, together
 from infra.catalog.tpu import TpuShape
 from infra.catalog.vertex import VertexMachine
-from infra.catalog.wish import KINDS, WAYS, Kind, Near, Reason, Wish
+from infra.catalog.wish import KINDS, WAYS, Kind, Near, Provisioning, Reason, Wish
 
 NEAREST = 20
 """How many wishes are offered instead, at most."""
-TRIES = 60
+TRIES = 24
 """How many ways of mending a wish are looked at: its parts may be wrong in several ways each."""
-PLACE = frozenset({"zone", "region"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,8 @@ def _nearest(wish: Wish, unconfirmed: bool) -> tuple[Near, ...]:
         thing, reasons, _notes = _look(one)
         mendable = [reason for reason in reasons if reason.instead]
         if mendable:
-            for changes in islice(product(*(reason.instead for reason in mendable)), TRIES):
+            several = 5 if len(mendable) == 1 else 2  # the best ways to mend each part, where many are wrong
+            for changes in islice(product(*(reason.instead[:several] for reason in mendable)), TRIES):
                 values: dict[str, Any] = {field: value for change in changes for field, value in change}
                 mended = replace(one, **values)
                 if mended not in seen:
@@ -157,33 +157,36 @@ def _nearest(wish: Wish, unconfirmed: bool) -> tuple[Near, ...]:
         elif not reasons:
             found[one] = _near(one)
         elif thing is not None:
-            here = any(reason.part == "provisioning" for reason in reasons)
-            for way in WAYS if here else (one.provisioning,):
-                for near in _everywhere(replace(one, zone="", region="", provisioning=way), unconfirmed):
-                    if way == one.provisioning or near.wish.place == one.place or not _everywhere(_template(one), unconfirmed):
-                        found.setdefault(near.wish, near)
+            there = _everywhere(_nowhere(one, one.provisioning), unconfirmed)
+            found |= {near.wish: near for near in there}
+            if any(reason.part == "provisioning" for reason in reasons):
+                others = (near for way in WAYS for near in _everywhere(_nowhere(one, way), unconfirmed))
+                found |= {near.wish: near for near in others if not there or near.wish.place == one.place}
     found.pop(wish, None)
     return tuple(sorted(found.values(), key=lambda near: _distance(near, wish))[:NEAREST])
 
 
-def _template(wish: Wish) -> Wish:
-    return replace(wish, zone="", region="")
+def _nowhere(wish: Wish, way: Provisioning) -> Wish:
+    """The wish without a place, got in some way."""
+    return replace(wish, zone="", region="", provisioning=way)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 14)
 def _everywhere(template: Wish, unconfirmed: bool) -> tuple[Near, ...]:
     """Every place where a wish without a place works."""
-    thing, _, _ = _look(template)
+    thing, reasons, _ = _look(template)
+    if thing is None or any(reason.part not in ("zone", "region") for reason in reasons):
+        return ()
+    trusted = ("high", "medium", "low") if unconfirmed else ("high", "medium")
     wishes: Iterator[Wish]
     if template.api == "vertex":
         accelerator = thing.sold_as if isinstance(thing, TpuShape) else thing.accelerator if isinstance(thing, VertexMachine) else ""
-        wishes = (replace(template, region=one.region) for one in fits_vertex.running(accelerator, template.use))
-    elif isinstance(thing, TpuShape):
-        wishes = (replace(template, zone=one.zone) for one in zones.every() if one.sold_as == thing.sold_as)
-    elif thing is None or isinstance(thing, VertexMachine):
+        wishes = (replace(template, region=one.region) for one in fits_vertex.running(accelerator, template.use) if one.trust in trusted)
+    elif isinstance(thing, VertexMachine):
         return ()
     else:
-        wishes = (replace(template, zone=one.zone) for one in gpu_zones.offers(thing))
+        offers = zones.offers(thing) if isinstance(thing, TpuShape) else gpu_zones.offers(thing)
+        wishes = (replace(template, zone=one.zone) for one in offers if one.trust in trusted)
     kinds = ("works", "unconfirmed") if unconfirmed else ("works",)
     return tuple(_near(one) for one in wishes if kind_of(_look(one)[1]) in kinds)
 

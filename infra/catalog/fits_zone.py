@@ -35,14 +35,6 @@ def named(zone: str) -> Reason | None:
     return Reason("zone", "impossible", "is not a zone of Google Cloud", tuple(nearest(zone.lower()[:60], known)))
 
 
-def read_in_full(zone: str) -> bool:
-    """
-    Whether the list of TPUs that this zone would be in was read as a whole: Google's page of TPU regions and zones, of which the part on
-    the United States could be read in full, Europe and Asia only partly. No list of GPU zones is complete.
-    """
-    return zone.startswith("us-")
-
-
 def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
     """What speaks against a slice in the wish's zone, got in the wish's way."""
     if reason := named(wish.zone):
@@ -53,10 +45,10 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
     offer = zones.offer(shape.sold_as, wish.zone)
     if offer is None:
         there = ", ".join(sorted({one.sold_as for one in zones.in_zone(wish.zone)})) or "no TPU that is known"
-        if read_in_full(wish.zone):
+        if zones.read_in_full(wish.zone):
             yield Reason("zone", "impossible", f"does not offer {shape.accelerator_type}; it has {there}", source=zones.PAGE)
         else:
-            message = f"is not known to offer {shape.accelerator_type}; it has {there}, and its part of Google's page was not read in full"
+            message = f"is not known to offer {shape.accelerator_type}; it has {there}, and no list of its region was read in full"
             yield Reason("zone", "unknown", message, source=zones.PAGE)
         return
     if offer.trust == "low":
@@ -87,8 +79,8 @@ def gpu(wish: Wish, host: Host, what: str) -> Iterator[Reason]:
 
 
 def _weak(offer: Offer | GpuOffer, what: str) -> Reason:
-    message = f"is said to offer {what} by one weak source only" + (f": {offer.notes}" if offer.notes else "")
-    return Reason("zone", "unconfirmed", message, source=f"{offer.source} ({offer.as_of})")
+    said = f": {offer.notes}" if offer.notes else ""
+    return Reason("zone", "unconfirmed", f"is said to offer {what} by one weak source only", source=f"{offer.source} ({offer.as_of}){said}")
 
 
 def _not_sold(wish: Wish, what: str, ways: tuple[str, ...], offer: Offer) -> Reason:

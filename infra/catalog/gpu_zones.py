@@ -12,6 +12,7 @@ from infra.catalog import machine_prices
 from infra.catalog.gpu_machines import Attachment, GpuMachine
 from infra.catalog.offers import Reason, reason_against
 from infra.catalog.offers import nearest as nearest_of
+from infra.catalog.places import region_of, regions
 from infra.catalog.tables import Trust, rows, trust_of, words
 
 Host = GpuMachine | Attachment
@@ -92,7 +93,15 @@ def in_zone(zone: str) -> tuple[GpuOffer, ...]:
 
 def offers(host: Host) -> tuple[GpuOffer, ...]:
     """Where a host is offered, weak sources included."""
-    return tuple(one for one in every() if (one.accelerator_type, one.series) == (host.accelerator_type, host.series))
+    return _by_host().get((host.accelerator_type, host.series), ())
+
+
+@cache
+def _by_host() -> Mapping[tuple[str, str], tuple[GpuOffer, ...]]:
+    found: dict[tuple[str, str], list[GpuOffer]] = {}
+    for one in every():
+        found.setdefault((one.accelerator_type, one.series), []).append(one)
+    return MappingProxyType({host: tuple(several) for host, several in found.items()})
 
 
 def check_offered(host: Host, zone: str, provisioning: str) -> GpuOffer:
@@ -100,10 +109,11 @@ def check_offered(host: Host, zone: str, provisioning: str) -> GpuOffer:
     The offer of *host* in *zone*.
 
     Raises:
-        GpuNotOffered: `impossible` (no source has it there), `unconfirmed` (only a source of low trust), or `not-sold` (not this way).
+        GpuNotOffered: `unknown` (no source has it there, and none claims to be complete), `unconfirmed` (only a source of low trust), or
+            `not-sold` (not this way).
     """
     found = next((offer for offer in offers(host) if offer.zone == zone), None)
-    reason = reason_against(found, lambda offer: offer.sells(host, provisioning))
+    reason = reason_against(found, lambda offer: offer.sells(host, provisioning), complete=region_of(zone) not in regions())
     if reason is not None:
         raise GpuNotOffered(host, zone, reason, nearest(host, zone, provisioning))
     assert found is not None

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from infra.catalog import prices
 from infra.catalog.offers import Reason, reason_against
 from infra.catalog.offers import nearest as nearest_of
+from infra.catalog.places import region_of, regions
 from infra.catalog.tables import Trust, rows, trust_of
 from infra.catalog.tpu import TpuShape
 
@@ -90,7 +91,20 @@ def in_zone(zone: str) -> tuple[Offer, ...]:
 
 def offers(shape: TpuShape) -> tuple[Offer, ...]:
     """Where a shape is offered, weak sources included."""
-    return tuple(offer for offer in every() if offer.sold_as == shape.sold_as)
+    return _by_name().get(shape.sold_as, ())
+
+
+@cache
+def _by_name() -> Mapping[str, tuple[Offer, ...]]:
+    found: dict[str, list[Offer]] = {}
+    for one in every():
+        found.setdefault(one.sold_as, []).append(one)
+    return MappingProxyType({name: tuple(several) for name, several in found.items()})
+
+
+def read_in_full(zone: str) -> bool:
+    """Whether the list of TPUs that this zone would be in was read as a whole: of Google's page the part on the United States was."""
+    return zone.startswith("us-")
 
 
 def check_offered(shape: TpuShape, zone: str, provisioning: str) -> Offer:
@@ -98,10 +112,11 @@ def check_offered(shape: TpuShape, zone: str, provisioning: str) -> Offer:
     The offer of *shape* in *zone*.
 
     Raises:
-        NotOffered: `impossible` (no source has it there), `unconfirmed` (only a source of low trust), or `not-sold` (not this way).
+        NotOffered: `impossible` (a complete list lacks it), `unknown` (no source has it there), `unconfirmed` (only a source of low trust),
+            or `not-sold` (not this way).
     """
     found = next((offer for offer in offers(shape) if offer.zone == zone), None)
-    reason = reason_against(found, lambda offer: offer.sells(provisioning))
+    reason = reason_against(found, lambda offer: offer.sells(provisioning), complete=read_in_full(zone) or region_of(zone) not in regions())
     if reason is not None:
         raise NotOffered(shape, zone, reason, nearest(shape, zone, provisioning))
     assert found is not None

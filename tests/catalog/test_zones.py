@@ -81,6 +81,14 @@ def test_fails_where_no_source_knows_it(zone):
     assert [offer.zone for offer in caught.value.nearest] == ["us-central2-b"]
 
 
+def test_a_gap_in_a_list_that_was_read_in_part_is_unknown():
+    """Google's page was read in full for the United States only: elsewhere no row means that nobody knows."""
+    for zone, reason in (("europe-west1-b", "unknown"), ("asia-east1-a", "unknown"), ("us-west2-a", "impossible")):
+        with pytest.raises(zones.NotOffered) as caught:
+            zones.check_offered(shape("v6e-8"), zone, "on-demand")
+        assert caught.value.reason == reason
+
+
 def test_fails_where_flex_start_is_not_sold():
     """A zone whose list lacks flex-start refuses it, and only zones that may sell it are suggested."""
     assert zones.check_offered(shape("v6e-8"), "us-central1-b", "spot").sells("flex-start") is False
