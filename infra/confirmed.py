@@ -24,7 +24,9 @@ def _what(value: str) -> str:
     except UnknownName as error:
         close = error.nearest
     allowed = close or ("v6e-8", "tpu-v6e", "nvidia-l4", "g2-standard-4")
-    raise problem("is no accelerator and no machine type with accelerators", allowed=allowed, fix=f"set {close[0]}" if len(close) == 1 else "")
+    raise problem(
+        "is no accelerator and no machine type with accelerators", allowed=allowed, fix=f"set {close[0]}" if len(close) == 1 else ""
+    )
 
 
 def _reason(value: str) -> str:

@@ -61,7 +61,8 @@ def _names(one: Confirmation, verdict: Verdict) -> bool:
     names = {wish.accelerator_type, wish.machine_type}
     if shape is not None:
         names |= {shape.accelerator_type, shape.machine_type, shape.sold_as}
-    return bool(one.what) and one.what in names and one.place in (wish.zone, wish.region, region_of(wish.zone))
+    places = {wish.zone, wish.region, region_of(wish.zone)}
+    return bool(one.what and one.place) and one.what in names and one.place in places
 
 
 def is_name(what: str) -> bool:

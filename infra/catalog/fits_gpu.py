@@ -138,11 +138,15 @@ def _partition(wish: Wish, host: GpuMachine | Attached) -> Iterator[Reason]:
     changes: list[Change] = [(("partition", ""),)]
     if wish.api == "compute-engine":
         changes.append((("api", "gke"),))
-        yield Reason("partition", "impossible", "is said to GKE: on Compute Engine the machine's own tools cut a GPU", (), "", tuple(changes))
+        yield Reason(
+            "partition", "impossible", "is said to GKE: on Compute Engine the machine's own tools cut a GPU", (), "", tuple(changes)
+        )
     sizes = gpu(host.accelerator_type).partitions
     if wish.partition not in sizes:
         changes += [(("partition", one),) for one in sizes]
-        message = f"is not a size that {host.accelerator_type} is cut into" if sizes else f"is not for {host.accelerator_type}: it is not cut"
+        message = (
+            f"is not a size that {host.accelerator_type} is cut into" if sizes else f"is not for {host.accelerator_type}: it is not cut"
+        )
         yield Reason("partition", "impossible", message, tuple(sizes), "gpu_partitions.csv", tuple(changes))
 
 

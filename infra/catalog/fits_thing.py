@@ -42,7 +42,9 @@ def meant(wish: Wish) -> tuple[Meant | None, list[Reason]]:
             return fits_gpu.attachable(wish)
         own = tuple(one for one in gpus() if fits_gpu.attached_to(one, wish.count))
         changes: tuple[Change, ...] = tuple((("accelerator_type", one), ("count", wish.count or 1)) for one in own)
-        return None, [Reason("accelerator_type", "impossible", f"is missing: {machine} has no GPU of its own", own, "gpu_attachments.csv", changes)]
+        return None, [
+            Reason("accelerator_type", "impossible", f"is missing: {machine} has no GPU of its own", own, "gpu_attachments.csv", changes)
+        ]
     return None, [_no_machine(wish)]
 
 
@@ -92,4 +94,3 @@ def _as(part: str, name: str) -> Change:
     if name in machines() or name in fits_tpu.machines():
         return (("accelerator_type", ""), ("machine_type", name))
     return (("accelerator_type", name), ("machine_type", "")) if part == "machine_type" else (("accelerator_type", name),)
-

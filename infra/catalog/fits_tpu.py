@@ -15,7 +15,9 @@ MIGRATION = "https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration
 """v5e and newer are Compute Engine machines; the Cloud TPU API has no TPU7x."""
 FLEX_START = "https://cloud.google.com/tpu/docs/request-using-flex-start, read 2026-11"
 """On the Cloud TPU API flex-start is for v5e and v6e, by queued resources."""
-NODE_POOLS = "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus, read 2026-11; AI-Hypercomputer/xpk pull requests 595 and 822"
+NODE_POOLS = (
+    "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus, read 2026-11; AI-Hypercomputer/xpk pull requests 595 and 822"
+)
 """The machines of a pool are its topology's; a pool of single hosts gets no placement policy."""
 TPU7X_POOLS = "vllm-project/ci-infra pull request 547: GKE refuses compact placement for TPU7x, which takes a workload policy"
 ONE_TOPOLOGY = "tpu_shapes.csv"
@@ -39,7 +41,14 @@ def machines() -> Mapping[str, tuple[TpuShape, ...]]:
 @cache
 def two_hosts(machine_type: str, topology: str) -> TpuShape:
     """The slice as two machines with 4 chips."""
-    return replace(shapes()[TWO_HOSTS[machine_type, topology]], hosts=2, chips_per_host=4, machine_type=machine_type, cloud_tpu_api=False, image_family="")
+    return replace(
+        shapes()[TWO_HOSTS[machine_type, topology]],
+        hosts=2,
+        chips_per_host=4,
+        machine_type=machine_type,
+        cloud_tpu_api=False,
+        image_family="",
+    )
 
 
 def by_machine(wish: Wish) -> tuple[TpuShape | None, list[Reason]]:
@@ -99,7 +108,9 @@ def _api(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
 def _shape(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
     if wish.count is not None:
         changes: tuple[Change, ...] = ((("count", None),),)
-        yield Reason("count", "impossible", f"is not said of a TPU: {shape.accelerator_type} tells its {shape.chips} chips", (), "", changes)
+        yield Reason(
+            "count", "impossible", f"is not said of a TPU: {shape.accelerator_type} tells its {shape.chips} chips", (), "", changes
+        )
     if wish.partition:
         changes = ((("partition", ""),),)
         yield Reason("partition", "impossible", "is for GPUs: a TPU is not cut into parts", (), "", changes)

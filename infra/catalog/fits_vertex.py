@@ -153,7 +153,9 @@ def _region(wish: Wish, accelerator: str, what: str) -> Iterator[Reason]:
         message = "is missing: Vertex AI runs an accelerator in some regions only"
     elif wish.region not in known_regions():
         message = "is not a Google Cloud region"
-    elif kind == "TPU" and not any(one.runs(wish.use) for one in regions() if one.region == wish.region and one.accelerator.startswith("tpu")):
+    elif kind == "TPU" and not any(
+        one.runs(wish.use) for one in regions() if one.region == wish.region and one.accelerator.startswith("tpu")
+    ):
         message = f"has no TPU for {wish.use} on Vertex AI at all"
     else:
         other = "training" if wish.use == "prediction" else "prediction"

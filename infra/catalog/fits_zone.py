@@ -58,7 +58,9 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         yield _not_sold(wish, shape.accelerator_type, tuple(way for way in WAYS if offer.sells(way)), offer)
     elif sold is None and wish.provisioning == FLEX_START and shape.generation in FLEX_START_GENERATIONS:
         if not prices.is_priced(shape.sold_as, offer.region, FLEX_START):
-            message = f"is not known to be how {wish.zone} sells {shape.accelerator_type}: no list of flex-start zones that was read names it"
+            message = (
+                f"is not known to be how {wish.zone} sells {shape.accelerator_type}: no list of flex-start zones that was read names it"
+            )
             yield Reason("provisioning", "unknown", message, source=zones.FLEX_START_SOURCE)
 
 

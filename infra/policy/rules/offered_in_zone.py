@@ -52,7 +52,14 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     zone = resource.get("zone")
     if shape is None or zone is UNKNOWN or not isinstance(zone, str):
         return  # no TPU; or a place that `same-region` has found already
-    verdict = judge(Wish("compute-engine" if resource.type == INSTANCE else "tpu-api", shape.accelerator_type, zone=zone.lower(), provisioning=provisioning))
+    verdict = judge(
+        Wish(
+            "compute-engine" if resource.type == INSTANCE else "tpu-api",
+            shape.accelerator_type,
+            zone=zone.lower(),
+            provisioning=provisioning,
+        )
+    )
     for reason in verdict.reasons:
         nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
         at = {"zone": "zone", "provisioning": "zone"}.get(reason.part, path)
