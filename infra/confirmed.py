@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from infra.catalog import confirmed, fits_zone
-from infra.catalog.named import UnknownName
+from infra.catalog.gpu_machines import GpuMachine
+from infra.catalog.named import UnknownName, resolve
 from infra.catalog.places import region_of
 from infra.components.placement import region_of_file
 from infra.errors import Problem, ProblemsError
@@ -15,18 +16,17 @@ from infra.spec import Sentence, Spec, problem
 
 
 def _what(value: str) -> str:
-    close: tuple[str, ...] = ()
+    close: tuple[str, ...] = ("v6e-8", "tpu-v6e", "nvidia-l4", "g2-standard-4")
+    right = ""
     try:
         if confirmed.is_name(value):
             return value
-        found = confirmed.resolve(value)
-        close = (getattr(found, "machine_type", "") if not hasattr(found, "accelerator_type") else found.accelerator_type,)
+        found = resolve(value)
+        right = found.machine_type if isinstance(found, GpuMachine) else found.accelerator_type
     except UnknownName as error:
-        close = error.nearest
-    allowed = close or ("v6e-8", "tpu-v6e", "nvidia-l4", "g2-standard-4")
-    raise problem(
-        "is no accelerator and no machine type with accelerators", allowed=allowed, fix=f"set {close[0]}" if len(close) == 1 else ""
-    )
+        close = error.nearest or close
+    fix = f"set {right}" if right else ""
+    raise problem("is no accelerator and no machine type with accelerators", allowed=right or close, fix=fix)
 
 
 def _reason(value: str) -> str:

@@ -82,8 +82,8 @@ def kinds(one: Confirmation) -> set[Kind]:
     """What the catalogue says of it, over all ways of buying and, for a region, over all its zones."""
     places = {one.place}
     if one.place in regions():
-        rows = (*zones.every(), *gpu_zones.every())
-        places = {row.zone for row in rows if row.region == one.place} | {f"{one.place}-{letter}" for letter in "abcdef"}
+        listed = {row.zone for row in zones.every()} | {row.zone for row in gpu_zones.every()}
+        places = {zone for zone in listed if region_of(zone) == one.place} | {f"{one.place}-{letter}" for letter in "abcdef"}
     return {judge(wish).kind for zone in places for wish in _wishes(one.what, zone)}
 
 

@@ -18,9 +18,8 @@ from itertools import islice, product
 from typing import Any
 
 from infra.catalog import fits_gpu, fits_tpu, fits_vertex, fits_zone, gpu_zones, zones
-from infra.catalog.fits_gpu import Attached
 from infra.catalog.fits_thing import Meant, meant
-from infra.catalog.gpu_machines import GpuMachine
+from infra.catalog.gpu_machines import Attached, GpuMachine
 from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import continent_of, region_of
 from infra.catalog.prices import Price, PriceUnknown, tpu_chip_hour

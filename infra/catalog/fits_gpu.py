@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from infra.catalog.gpu import gpu
-from infra.catalog.gpu_machines import N1, GpuMachine, NotAttachable, attachments, check_attachable, machines, n1_size
-from infra.catalog.tables import Trust
+from infra.catalog.gpu_machines import Attached, GpuMachine, NotAttachable, attachments, check_attachable, machines, n1_size
 from infra.catalog.wish import Change, Reason, Wish
 
 PLACEMENT = (
@@ -15,28 +13,26 @@ PLACEMENT = (
     "GoogleCloudPlatform/cluster-toolkit pull request 5737"
 )
 COMPACT = frozenset(
-    "a2-highgpu a2-megagpu a2-ultragpu a3-edgegpu a3-highgpu a3-megagpu a3-ultragpu a4-highgpu a4x-highgpu a4x-maxgpu "
-    "g2-standard g4-standard".split()
+    {
+        "a2-highgpu",
+        "a2-megagpu",
+        "a2-ultragpu",
+        "a3-edgegpu",
+        "a3-highgpu",
+        "a3-megagpu",
+        "a3-ultragpu",
+        "a4-highgpu",
+        "a4x-highgpu",
+        "a4x-maxgpu",
+        "g2-standard",
+        "g4-standard",
+    }
 )
 """Series that compact placement is for."""
 COMPACT_FLEX_START = ("a3-ultragpu", "a4-highgpu")
 """Series that may be both compact and flex-start."""
+ATTACHMENTS = "gpu_attachments.csv"
 GKE_PLACEMENT = "discovery document container v1: PlacementPolicy.type"
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """A machine of N1 with GPUs attached to it."""
-
-    machine_type: str
-    accelerator_type: str
-    gpus: int
-    trust: Trust = "high"
-    source: str = "gpu_attachments.csv"
-
-    @property
-    def series(self) -> str:
-        return N1
 
 
 def with_gpu(accelerator_type: str, gpus: int | None) -> tuple[str, ...]:
@@ -86,7 +82,7 @@ def attachable(wish: Wish) -> tuple[Attached | None, list[Reason]]:
         changes = tuple((("machine_type", name), ("count", None)) for name in own[:4])
         message = f"takes no {wish.accelerator_type}: it comes with machines of its own"
         return None, [Reason("machine_type", "impossible", message, own[:4], "gpu_machines.csv", changes)]
-    host = Attached(wish.machine_type, wish.accelerator_type, wish.count or 0)
+    host = Attached(wish.machine_type, wish.accelerator_type, wish.count or 0, ATTACHMENTS)
     if wish.count is None or wish.count not in of_gpu:
         near = sorted(of_gpu, key=lambda one: (abs(one - (wish.count or 1)), one))
         changes = tuple((("count", one),) for one in near)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from infra.catalog import fits_gpu, fits_tpu, fits_vertex
-from infra.catalog.fits_gpu import Attached
 from infra.catalog.gpu import gpus
-from infra.catalog.gpu_machines import GpuMachine, machines, n1_size
+from infra.catalog.gpu_machines import Attached, GpuMachine, machines, n1_size
 from infra.catalog.named import UnknownName, resolve
 from infra.catalog.tpu import TpuShape, shapes
 from infra.catalog.vertex import VertexMachine

@@ -23,7 +23,8 @@ TPU7X_POOLS = "vllm-project/ci-infra pull request 547: GKE refuses compact place
 ONE_TOPOLOGY = "tpu_shapes.csv"
 
 TWO_HOSTS = MappingProxyType({("ct5lp-hightpu-4t", "2x4"): "v5litepod-8", ("ct6e-standard-4t", "2x4"): "v6e-8"})
-"""Slices that GKE also makes of two machines with 4 chips. Source: AI-Hypercomputer/xpk:src/xpk/core/system_characteristics.py, read 2026-11."""
+"""Slices that GKE also makes of two machines with 4 chips.
+Source: AI-Hypercomputer/xpk:src/xpk/core/system_characteristics.py, read 2026-11."""
 
 
 @cache

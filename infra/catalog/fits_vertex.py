@@ -10,7 +10,7 @@ from infra.catalog.accelerator import accelerators
 from infra.catalog.places import continent_of, region_of
 from infra.catalog.places import regions as known_regions
 from infra.catalog.tpu import TpuShape
-from infra.catalog.vertex import VertexMachine, VertexRegion, machines, regions
+from infra.catalog.vertex import Use, VertexMachine, VertexRegion, machines, regions
 from infra.catalog.wish import Change, Reason, Wish
 from infra.errors import nearest
 
@@ -42,9 +42,9 @@ def row(accelerator: str, region: str) -> VertexRegion | None:
 
 
 @cache
-def running(accelerator: str, use: str) -> tuple[VertexRegion, ...]:
+def running(accelerator: str, use: Use) -> tuple[VertexRegion, ...]:
     """Regions that run an accelerator for a use; those that are open to everybody first."""
-    able = [one for one in regions() if one.accelerator == accelerator and (one.prediction if use == "prediction" else one.training)]
+    able = [one for one in regions() if one.accelerator == accelerator and one.runs(use)]
     return tuple(sorted(able, key=lambda one: (one.by_allowlist, one.region)))
 
 
@@ -148,17 +148,16 @@ def _region(wish: Wish, accelerator: str, what: str) -> Iterator[Reason]:
         return
     far = sorted(able, key=lambda one: (continent_of(one.region) != continent_of(wish.region), one.by_allowlist, one.region))
     allowed = tuple(one.region for one in far)
-    kind = "TPU" if accelerator.startswith("tpu") else what
+    of_kind = [one for one in regions() if one.region == wish.region and one.accelerator.startswith("tpu")]
+    has_tpu = any(one.runs(wish.use) for one in of_kind)
     if not wish.region:
         message = "is missing: Vertex AI runs an accelerator in some regions only"
     elif wish.region not in known_regions():
         message = "is not a Google Cloud region"
-    elif kind == "TPU" and not any(
-        one.runs(wish.use) for one in regions() if one.region == wish.region and one.accelerator.startswith("tpu")
-    ):
+    elif accelerator.startswith("tpu") and not has_tpu:
         message = f"has no TPU for {wish.use} on Vertex AI at all"
     else:
-        other = "training" if wish.use == "prediction" else "prediction"
+        other: Use = "training" if wish.use == "prediction" else "prediction"
         only = f"; it has it for {other}" if here is not None and here.runs(other) else ""
         message = f"has no {what} for {wish.use} on Vertex AI{only}"
     yield Reason("region", "impossible", message, allowed, PAGES)

@@ -18,7 +18,8 @@ ZONE_LETTER = re.compile(r"[a-z]|ai\d[a-z]")
 """What follows the region in a zone's name; two parts for AI zones, such as `ai1a`."""
 
 FLEX_START_GENERATIONS = frozenset({"v5e", "v5p", "v6e", "tpu7x"})
-"""Source: the lists of flex-start zones of Cloud TPU (https://cloud.google.com/tpu/docs/request-using-flex-start) and of GKE, read 2026-11."""
+"""Source: the lists of flex-start zones of GKE and of Cloud TPU (https://cloud.google.com/tpu/docs/request-using-flex-start), read
+2026-11."""
 
 
 @lru_cache(maxsize=4096)
@@ -26,7 +27,7 @@ def named(zone: str) -> Reason | None:
     """Why a name is no zone; None where it may be one."""
     if not zone:
         return Reason("zone", "impossible", "is missing: an accelerator stands in one zone, and most zones of a region have none")
-    known = sorted({one.zone for one in (*zones.every(), *gpu_zones.every())})
+    known = sorted({one.zone for one in zones.every()} | {one.zone for one in gpu_zones.every()})
     if zone in regions():
         return Reason("zone", "impossible", "is a region, not a zone", tuple(one for one in known if region_of(one) == zone))
     region = region_of(zone)
@@ -41,7 +42,7 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         yield reason
         return
     if shape.generation not in FLEX_START_GENERATIONS and wish.provisioning == FLEX_START:
-        yield Reason("provisioning", "impossible", f"no {shape.generation} is sold as flex-start", source=zones.FLEX_START_SOURCE)
+        yield Reason("provisioning", "impossible", f"is not how any {shape.generation} is sold", source=zones.FLEX_START_SOURCE)
     offer = zones.offer(shape.sold_as, wish.zone)
     if offer is None:
         there = ", ".join(sorted({one.sold_as for one in zones.in_zone(wish.zone)})) or "no TPU that is known"
@@ -56,12 +57,14 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
     sold = offer.sells(wish.provisioning)
     if sold is False:
         yield _not_sold(wish, shape.accelerator_type, tuple(way for way in WAYS if offer.sells(way)), offer)
-    elif sold is None and wish.provisioning == FLEX_START and shape.generation in FLEX_START_GENERATIONS:
-        if not prices.is_priced(shape.sold_as, offer.region, FLEX_START):
-            message = (
-                f"is not known to be how {wish.zone} sells {shape.accelerator_type}: no list of flex-start zones that was read names it"
-            )
-            yield Reason("provisioning", "unknown", message, source=zones.FLEX_START_SOURCE)
+    elif sold is None and wish.provisioning == FLEX_START and _unlisted(shape, offer):
+        message = f"is not known to be how {wish.zone} sells {shape.accelerator_type}: no list of flex-start zones that was read names it"
+        yield Reason("provisioning", "unknown", message, source=zones.FLEX_START_SOURCE)
+
+
+def _unlisted(shape: TpuShape, offer: Offer) -> bool:
+    """Whether no list of flex-start zones was read for this one, and its region has no price for it either."""
+    return shape.generation in FLEX_START_GENERATIONS and not prices.is_priced(shape.sold_as, offer.region, FLEX_START)
 
 
 def gpu(wish: Wish, host: Host, what: str) -> Iterator[Reason]:

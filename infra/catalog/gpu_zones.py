@@ -9,13 +9,13 @@ from functools import cache
 from types import MappingProxyType
 
 from infra.catalog import machine_prices
-from infra.catalog.gpu_machines import Attachment, GpuMachine
+from infra.catalog.gpu_machines import Attached, Attachment, GpuMachine
 from infra.catalog.offers import Reason, reason_against
 from infra.catalog.offers import nearest as nearest_of
 from infra.catalog.places import region_of, regions
 from infra.catalog.tables import Trust, rows, trust_of, words
 
-Host = GpuMachine | Attachment
+Host = GpuMachine | Attachment | Attached
 """A machine type with GPUs, or GPUs on a machine of N1."""
 
 

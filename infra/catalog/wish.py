@@ -13,8 +13,8 @@ Provisioning = Literal["on-demand", "spot", "flex-start", "reservation"]
 Placement = Literal["", "compact", "spread"]
 Kind = Literal["works", "unconfirmed", "unknown", "impossible"]
 """
-`works`: good sources have it. `unconfirmed`: a weak source alone has it. `unknown`: no row has it, and no list that would have it was read as
-a whole. `impossible`: a rule, or a list that is complete, says no. In this order: the worst of a wish's reasons is its own.
+`works`: good sources have it. `unconfirmed`: a weak source alone has it. `unknown`: no row has it, and no list that would have it was
+read as a whole. `impossible`: a rule, or a list that is complete, says no. In this order: the worst of a wish's reasons is its own.
 """
 
 API_NAMES: dict[Api, str] = {

@@ -39,7 +39,7 @@ def run(
 ) -> int:
     """
     Args:
-        options: Values of --zone, --region, --as, --on, --topology, --with, --use, --placement, --partition and --reservation by these words.
+        options: Values of --zone, --region, --as, --on, --topology, --with, --use, --placement, --partition, --reservation, by these words.
 
     Raises:
         SpecError: With every option that is none.

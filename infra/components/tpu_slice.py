@@ -194,7 +194,7 @@ class TpuSliceSpec(Spec):
 
 
 def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
-    """Refuses a zone, or a way of buying, that is not known to be had for the type and is not confirmed by name, with the nearest that are."""
+    """Refuses a zone or a way of buying that is not known to be had, nor confirmed by name, with the nearest that are."""
     verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
     reason = next((one for one in verdict.reasons if one.part == part), None)
     if reason is None or confirmed.covers((info.context or {}).get("confirmed", ()), verdict):

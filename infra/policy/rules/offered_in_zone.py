@@ -18,7 +18,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     """TPUs in zones that are not known to offer them."""
     from infra.catalog import tpu
     from infra.catalog.fits import judge
-    from infra.catalog.wish import Provisioning, Wish
+    from infra.catalog.wish import Api, Provisioning, Wish
 
     provisioning: Provisioning
     if resource.type == INSTANCE:
@@ -52,17 +52,11 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     zone = resource.get("zone")
     if shape is None or zone is UNKNOWN or not isinstance(zone, str):
         return  # no TPU; or a place that `same-region` has found already
-    verdict = judge(
-        Wish(
-            "compute-engine" if resource.type == INSTANCE else "tpu-api",
-            shape.accelerator_type,
-            zone=zone.lower(),
-            provisioning=provisioning,
-        )
-    )
+    api: Api = "compute-engine" if resource.type == INSTANCE else "tpu-api"
+    verdict = judge(Wish(api, shape.accelerator_type, zone=zone.lower(), provisioning=provisioning))
     for reason in verdict.reasons:
         nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
-        at = {"zone": "zone", "provisioning": "zone"}.get(reason.part, path)
+        at = "zone" if reason.part in ("zone", "provisioning") else path
         yield Broken(at, f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}", verdict)
 
 
