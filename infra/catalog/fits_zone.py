@@ -27,12 +27,12 @@ def named(zone: str) -> Reason | None:
     """Why a name is no zone; None where it may be one."""
     if not zone:
         return Reason("zone", "impossible", "is missing: an accelerator stands in one zone, and most zones of a region have none")
-    known = sorted({one.zone for one in zones.every()} | {one.zone for one in gpu_zones.every()})
-    if zone in regions():
-        return Reason("zone", "impossible", "is a region, not a zone", tuple(one for one in known if region_of(one) == zone))
     region = region_of(zone)
     if region in regions() and ZONE_LETTER.fullmatch(zone.removeprefix(f"{region}-")):
         return None
+    known = sorted({one.zone for one in zones.every()} | {one.zone for one in gpu_zones.every()})
+    if zone in regions():
+        return Reason("zone", "impossible", "is a region, not a zone", tuple(one for one in known if region_of(one) == zone))
     return Reason("zone", "impossible", "is not a zone of Google Cloud", tuple(nearest(zone.lower()[:60], known)))
 
 
