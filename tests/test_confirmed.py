@@ -34,6 +34,15 @@ def test_what_is_confirmed_is_neither_refused_nor_found(weak: dict[str, Any], en
     assert [one.get("zone") for one in checked.resources if one.type.endswith(":Instance")] == ["us-east5-c"]
 
 
+def test_check_says_what_was_believed(weak: dict[str, Any], stack_file: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    """What no source vouches for is not passed over in silence."""
+    from infra.cli import check as command
+
+    path = stack_file(weak | {"accelform:confirmed": [ENTRY]})
+    command.run([str(path)], path.parent, as_json=False)
+    assert "confirmed by name: v6e-8 in us-east5-c: Google's sales said so on 2026-11-12" in capsys.readouterr().out
+
+
 def test_a_way_of_buying_may_be_confirmed(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
     """No list of flex-start zones names asia-east1-c, and none of Asia is complete."""
     nightly = a_slice | {"accelerator_type": "v5litepod-4", "zone": "asia-east1-c", "provisioning": "flex-start", "max_run_minutes": 60}

@@ -62,7 +62,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU stands in a zone that is known to offer it.",
+    description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
     remediation="set one of the zones named",
     severity="high",
     find=find,
