@@ -11,14 +11,14 @@ from types import MappingProxyType
 from infra.catalog.tpu import TpuShape, shapes
 from infra.catalog.wish import API_NAMES, Api, Change, Reason, Wish
 
+GKE_FLEX_START = "GoogleCloudPlatform/cluster-toolkit pull request 5111 builds slices of several hosts so; no page that was read tells"
 MIGRATION = "https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, read 2026-11"
 """v5e and newer are Compute Engine machines; the Cloud TPU API has no TPU7x."""
 FLEX_START = "https://cloud.google.com/tpu/docs/request-using-flex-start, read 2026-11"
 """On the Cloud TPU API flex-start is for v5e and v6e, by queued resources."""
-NODE_POOLS = (
-    "https://cloud.google.com/kubernetes-engine/docs/concepts/plan-tpus, read 2026-11; AI-Hypercomputer/xpk pull requests 595 and 822"
-)
+NODE_POOLS = "GoogleCloudPlatform/ai-on-gke pull request 7; AI-Hypercomputer/xpk pull requests 595 and 822"
 """The machines of a pool are its topology's; a pool of single hosts gets no placement policy."""
+COMPACT_FLEX_START = "GoogleCloudPlatform/cluster-toolkit pull request 5737: with flex-start on A3 Ultra, A4 and H4D only"
 TPU7X_POOLS = "vllm-project/ci-infra pull request 547: GKE refuses compact placement for TPU7x, which takes a workload policy"
 ONE_TOPOLOGY = "tpu_shapes.csv"
 
@@ -169,7 +169,7 @@ def _ways(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         yield Reason("provisioning", "impossible", message, ("on-demand", "spot", "reservation"), FLEX_START, changes)
     if wish.api == "gke" and not shape.single_host:
         message = f"is known on GKE for slices of one host only; {shape.accelerator_type} is {shape.hosts}"
-        yield Reason("provisioning", "unknown", message, ("on-demand", "spot", "reservation"), NODE_POOLS, others)
+        yield Reason("provisioning", "unknown", message, ("on-demand", "spot", "reservation"), GKE_FLEX_START, others)
     if wish.api == "gke" and wish.placement == "compact":
         changes = ((("placement", ""),), *others)
-        yield Reason("placement", "impossible", "does not go with flex-start on TPU machines", (), NODE_POOLS, changes)
+        yield Reason("placement", "impossible", "does not go with flex-start on TPU machines", (), COMPACT_FLEX_START, changes)
