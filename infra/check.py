@@ -43,7 +43,7 @@ class Checked:
         """Where a rule does not hold."""
         from infra.policy.rule import check
 
-        return check(self.resources, self.spec.region)
+        return check(self.resources, self.spec.region, self.spec.confirmations)
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -57,6 +57,13 @@ def is_map(annotation: Any) -> bool:
     return get_origin(annotation) is dict
 
 
+def is_list(annotation: Any) -> bool:
+    """Whether a key holds several of a spec: `list[FooSpec]`."""
+    if get_origin(annotation) is Annotated:
+        return is_list(get_args(annotation)[0])
+    return get_origin(annotation) is list
+
+
 def model_at(model: type[BaseModel], location: tuple[str | int, ...]) -> type[BaseModel] | None:
     """The spec that holds the last step of *location*."""
     current: type[BaseModel] | None = model
@@ -65,7 +72,7 @@ def model_at(model: type[BaseModel], location: tuple[str | int, ...]) -> type[Ba
         field = field_of(current, str(steps.pop(0)))
         if field is None:
             return None
-        if is_map(field.annotation) and steps:
+        if steps and (is_map(field.annotation) or isinstance(steps[0], int)):
             steps.pop(0)
         current = inner(field.annotation)
     return current
@@ -86,7 +93,8 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[Key]:
         description = " ".join((field.description or (spec.__doc__ if spec else "") or "").split())
         yield Key(path, description, field.is_required(), "" if spec else default_text(field))
         if spec is not None:
-            yield from keys(spec, f"{path}.{NAMED}." if is_map(field.annotation) else f"{path}.")
+            inside = f".{NAMED}." if is_map(field.annotation) else "[]." if is_list(field.annotation) else "."
+            yield from keys(spec, f"{path}{inside}")
     if issubclass(model, Spec):
         for name, what in model.later.items():
             yield Key(f"{prefix}{name}", "", False, "", later=what)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from infra import keys, refusals
+from infra.catalog import confirmed as by_name
 from infra.catalog import places
+from infra.catalog.fits import Verdict, judge
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
 from infra.components.network import NetworkSpec
@@ -23,6 +25,7 @@ from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
+from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
 from infra.refusals import NAMESPACE, PROJECT_KEY
@@ -102,6 +105,8 @@ class StackSpec(Spec):
     """Budgets, by name. At least one of them counts the whole project."""
     spend_caps: dict[Name, SpendCapSpec] = {}
     """Caps on what the project's month of one service may cost, by name."""
+    confirmed: list[ConfirmedSpec] = []
+    """What a place has although no good source says so, each with the reason."""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
 
@@ -113,9 +118,23 @@ class StackSpec(Spec):
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
         if not self.tpu_slices and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
+        verdicts = list(self.verdicts())
+        for number, entry in enumerate(self.confirmed):
+            if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
+                message = f"is used by nothing: no machine of this file needs {entry.what} confirmed there"
+                problems.append(Problem(f"confirmed.{number}", message, fix="remove it"))
         if problems:
             raise ProblemsError(problems)
         return self
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """What the catalogue says to every accelerator of the file."""
+        yield from (judge(one.wish) for one in self.tpu_slices.values())
+
+    @property
+    def confirmations(self) -> tuple[by_name.Confirmation, ...]:
+        """What the file confirms by name."""
+        return tuple(entry.confirmation for entry in self.confirmed)
 
     def placement(self, stack: str) -> Placement:
         """
@@ -202,6 +221,7 @@ class StackSpec(Spec):
         context = {
             "region": region if isinstance(region, str) and region in places.regions() else None,
             "notify": notify,
+            "confirmed": by_name.read(fields.get("confirmed")),
         }
         try:
             spec = cls.model_validate(fields, context=context)

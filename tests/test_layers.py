@@ -13,7 +13,7 @@ LEVELS = [
     {"catalog"},
     {"sandbox"},
     {"clouds", "components", "cost", "policy", "provider"},
-    {"stack", "keys", "refusals", "yaml_file", "collect", "operate"},
+    {"confirmed", "stack", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program"},
     {"check"},
     {"report"},

@@ -88,13 +88,13 @@ Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in
 Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
   fix: leave it out in this version
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, usage
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, confirmed, usage
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
 Pulumi.try.yaml:13: tpu_slices.eval.zone: "us-east5-c" is said to offer v6e-8 by one weak source only
-  allowed: us-east5-a, us-east5-b, us-central1-b, us-east1-d, us-south1-ai1b (nearest first)
-  fix: set one of these zones; a zone of another region belongs in that region's stack file
+  allowed: us-east5-a, us-east5-b, us-central1-ai1a, us-central1-b, us-east1-d (nearest first)
+  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know it, say so under `confirmed`: what v6e-8, zone us-east5-c, because
 Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
   allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
   fix: write it: it has no default

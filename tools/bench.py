@@ -1,5 +1,6 @@
 """
-How fast the commands are: each as a whole process, several runs after a warm-up; and how much of a check is imports.
+How fast the commands are: each as a whole process, several runs after a warm-up; how much of a check is imports; and how fast the
+catalogue judges whether things go together.
 
     python tools/bench.py [--runs N] [--json]
 """
@@ -17,7 +18,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).parent / "accelform")
 MANY = 40
-GOALS_SECONDS = {"accelform --help": 0.3, "check of one stack": 2.0, f"check of {MANY} stacks, each": 0.3}
+JUDGED = 10_000
+GOALS_SECONDS = {
+    "accelform --help": 0.3,
+    "check of one stack": 2.0,
+    f"check of {MANY} stacks, each": 0.3,
+    f"{JUDGED:,} validations": 5.0,
+}
 
 
 def seconds(command: list[str], runs: int) -> list[float]:
@@ -47,6 +54,34 @@ def import_seconds() -> float:
     return statistics.median(seconds([sys.executable, "-c", imports], 3))
 
 
+def judging_seconds(runs: int) -> list[float]:
+    """Seconds of many judgements, each of another wish: every machine and slice of one host, in every zone, got in every way."""
+    sys.path.insert(0, str(ROOT))
+    from infra.catalog import fits, gpu_zones, zones
+    from infra.catalog.gpu_machines import machines
+    from infra.catalog.tpu import shapes
+    from infra.catalog.wish import APIS, WAYS, Wish
+
+    things = [(name, "") for name, one in shapes().items() if one.single_host] + [("", name) for name in machines()]
+    places = sorted({one.zone for one in zones.every()} | {one.zone for one in gpu_zones.every()})
+    every = [
+        Wish(api, accelerator, machine, zone=zone, provisioning=way)
+        for zone in places
+        for way in WAYS
+        for api in APIS
+        for accelerator, machine in things
+    ]
+    step = len(every) // JUDGED
+    measured = []
+    for number in range(min(runs, step)):  # what was judged before is remembered
+        wishes = every[number::step][:JUDGED]
+        started = time.perf_counter()
+        for wish in wishes:
+            fits.judge(wish)
+        measured.append(time.perf_counter() - started)
+    return measured
+
+
 def main(runs: int, as_json: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         many_stacks(Path(name))
@@ -55,6 +90,7 @@ def main(runs: int, as_json: bool) -> None:
             "accelform --help": seconds([COMMAND, "--help"], runs),
             "check of one stack": one,
             f"check of {MANY} stacks, each": [value / MANY for value in seconds([COMMAND, "check", "--stacks", name], max(1, runs // 2))],
+            f"{JUDGED:,} validations": judging_seconds(runs),
         }
     share = import_seconds() / statistics.median(one)
     figures = {

@@ -94,6 +94,20 @@ class Attachment:
         return N1
 
 
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A machine of N1 with GPUs attached to it."""
+
+    machine_type: str
+    accelerator_type: str
+    gpus: int
+    source: str
+
+    @property
+    def series(self) -> str:
+        return N1
+
+
 def series_of(machine_type: str) -> str:
     """What zones are listed by: the first two parts of the name, `n1` for all of N1."""
     first, _, rest = machine_type.partition("-")

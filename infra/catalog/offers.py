@@ -10,7 +10,7 @@ from infra.catalog.places import continent_of, region_of
 from infra.catalog.prices import PriceUnknown
 from infra.catalog.tables import Trust
 
-Reason = Literal["impossible", "unconfirmed", "not-sold"]
+Reason = Literal["impossible", "unknown", "unconfirmed", "not-sold"]
 
 
 class Placed(Protocol):
@@ -27,10 +27,16 @@ class Placed(Protocol):
 Found = TypeVar("Found", bound=Placed)
 
 
-def reason_against(found: Found | None, sells: Callable[[Found], bool | None]) -> Reason | None:
-    """Why it cannot be had as asked: `impossible` (no source has it), `unconfirmed` (a weak one only), or `not-sold` (not this way)."""
+def reason_against(found: Found | None, sells: Callable[[Found], bool | None], *, complete: bool) -> Reason | None:
+    """
+    Why it cannot be had as asked: `impossible` (a list that is complete lacks it), `unknown` (no source has it), `unconfirmed` (a weak one
+    only), or `not-sold` (not this way).
+
+    Args:
+        complete: Whether the list that the place would be in was read as a whole.
+    """
     if found is None:
-        return "impossible"
+        return "impossible" if complete else "unknown"
     if found.trust == "low":
         return "unconfirmed"
     return "not-sold" if sells(found) is False else None
@@ -59,4 +65,4 @@ def nearest(
             offer.zone,
         )
 
-    return tuple(sorted((offer for offer in offers if reason_against(offer, sells) is None), key=distance))
+    return tuple(sorted((offer for offer in offers if reason_against(offer, sells, complete=True) is None), key=distance))

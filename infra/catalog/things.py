@@ -52,15 +52,15 @@ def hour(thing: Thing, region: str, way: str) -> Hour | None:
     """What a thing costs an hour, host included; None where the price of any part is unknown."""
     try:
         if isinstance(thing, TpuShape):
-            return _sum((thing.chips, tpu_chip_hour(thing, region, way)))
+            return together((thing.chips, tpu_chip_hour(thing, region, way)))
         if isinstance(thing, GpuMachine):
-            return _sum((1, machine_hour(thing.machine_type, region, way)))
-        return _sum((1, machine_hour(N1_HOST, region, way)), (thing.gpus, gpu_hour(thing.accelerator_type, region, way)))
+            return together((1, machine_hour(thing.machine_type, region, way)))
+        return together((1, machine_hour(N1_HOST, region, way)), (thing.gpus, gpu_hour(thing.accelerator_type, region, way)))
     except PriceUnknown:
         return None
 
 
-def _sum(*parts: tuple[int, Price]) -> Hour:
+def together(*parts: tuple[int, Price]) -> Hour:
     """The parts together: as firm as the weakest, as old as the oldest."""
     prices = [price for _, price in parts]
     return Hour(

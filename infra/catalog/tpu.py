@@ -48,6 +48,7 @@ class TpuShape:
     trust: Trust
     source: str
     as_of: str
+    notes: str
 
     @property
     def single_host(self) -> bool:
@@ -128,6 +129,7 @@ def _shape(row: dict[str, str]) -> TpuShape:
         trust=trust_of(row),
         source=row["source"],
         as_of=row["as_of"],
+        notes=row["notes"],
     )
 
 

@@ -260,7 +260,7 @@ def status(as_json: AsJson = False) -> None:
 
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search, ages, refresh.")
+app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search, fits, ages, refresh.")
 
 
 @catalog.command()
@@ -337,6 +337,37 @@ def refresh(
     from infra.cli import refresh as command
 
     raise typer.Exit(command.run(project, only, region, folder, sandbox=sandbox, write=write, as_json=as_json))
+
+
+@catalog.command()
+def fits(
+    name: Named,
+    zone: Annotated[str | None, typer.Option(help="Zone that it is to stand in.")] = None,
+    region: Annotated[str | None, typer.Option(help="Region, for Vertex AI.")] = None,
+    way: Annotated[
+        str | None, typer.Option("--as", metavar="WAY", help="on-demand, spot, flex-start or reservation. (default: on-demand)")
+    ] = None,
+    api: Annotated[
+        str | None,
+        typer.Option("--on", metavar="API", help="compute-engine, tpu-api, gke or vertex. (default: by generation; GPUs compute-engine)"),
+    ] = None,
+    topology: Annotated[str | None, typer.Option(help="Chips of a TPU slice along each axis, such as 2x4.")] = None,
+    count: Annotated[int | None, typer.Option(metavar="N", help="GPUs of one machine.")] = None,
+    gpu: Annotated[str | None, typer.Option("--with", metavar="GPU", help="GPU on a machine, such as nvidia-tesla-t4.")] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Machines in all. (default: those of one slice, or one)")] = None,
+    use: Annotated[str | None, typer.Option(help="On Vertex AI: prediction or training. (default: prediction)")] = None,
+    placement: Annotated[str | None, typer.Option(help="How machines stand to each other: compact or spread.")] = None,
+    partition: Annotated[str | None, typer.Option(metavar="SIZE", help="Parts that each GPU is cut into, such as 1g.5gb.")] = None,
+    reservation: Annotated[str | None, typer.Option(metavar="NAME", help="Reservation that is consumed.")] = None,
+    unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Offer what only a weak source has, too, marked.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a machine, its accelerators, place, way of buying and API go together; else why not, and the nearest that do."""
+    from infra.cli import fits as command
+
+    places = {"zone": zone, "region": region, "as": way, "on": api, "topology": topology, "with": gpu}
+    options = {**places, "use": use, "placement": placement, "partition": partition, "reservation": reservation}
+    raise typer.Exit(command.run(name, options, count=count, nodes=nodes, unconfirmed=unconfirmed, as_json=as_json))
 
 
 def main() -> None:

@@ -105,6 +105,8 @@ def _print_rules(out: Console, result: Checked) -> None:
         mark = Text("holds", "green") if not count else Text(f"{count} finding{'s' * (count != 1)}", "red")
         rules.add_row(rule.name, mark, rule.description)
     out.print(rules)
+    for one in result.spec.confirmed:
+        out.print(Text(f"confirmed by name: {one.what} in {one.zone or one.region}: {one.because}"), soft_wrap=True)
     for finding in result.findings:
         out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"), soft_wrap=True)
     out.print()
@@ -135,6 +137,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
         ],
         "cost": report.as_json(result.estimate),
         "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
+        "confirmed": [one.model_dump(mode="json") for one in result.spec.confirmed],
         "rules": [
             {
                 "name": rule.name,

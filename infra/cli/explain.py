@@ -87,8 +87,8 @@ def _keys(topic: str | None) -> Answer:
 
 def _matches(path: str, wanted: str) -> bool:
     """`tpu_slices.zone`, `tpu_slices.<name>.zone` and `tpu_slices.eval.zone` all mean that key; `tpu_slices` means all below it."""
-    short = path.replace(".<name>", "")
-    named = re.escape(path).replace("<name>", "[^.]+")
+    short = path.replace(".<name>", "").replace("[]", "")
+    named = re.escape(path).replace("<name>", "[^.]+").replace(r"\[\]", r"(?:\.\d+)?")
     return any(one == wanted or one.startswith(f"{wanted}.") for one in (path, short)) or bool(re.fullmatch(named, wanted))
 
 

@@ -9,22 +9,24 @@ Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, rea
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
-from infra.catalog import tpu, zones
+from infra.catalog import confirmed, tpu
+from infra.catalog.fits import judge
+from infra.catalog.fits_tpu import able
 from infra.catalog.places import region_of
+from infra.catalog.wish import Provisioning, Wish
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern, problem
 
 Way = Literal["compute-engine", "tpu-api"]
-Provisioning = Literal["on-demand", "spot", "flex-start", "reservation"]
-
 PROVISIONING_MODEL = {
     "on-demand": "STANDARD",
     "spot": "SPOT",
@@ -115,14 +117,15 @@ class TpuSliceSpec(Spec):
         if region and region_of(value) != region:
             raise problem("is not in the stack's region", allowed=f"a zone of {region}")
         if accelerator_type := info.data.get("accelerator_type"):
-            _check_offered(accelerator_type, value, "on-demand")
+            _check_offered("zone", Wish("compute-engine", accelerator_type, zone=value), info)
         return value
 
     @field_validator("provisioning")
     @classmethod
-    def _sold_there(cls, value: str, info: ValidationInfo) -> str:
+    def _sold_there(cls, value: Provisioning, info: ValidationInfo) -> Provisioning:
         if "accelerator_type" in info.data and "zone" in info.data:
-            _check_offered(info.data["accelerator_type"], info.data["zone"], value)
+            wish = Wish("compute-engine", info.data["accelerator_type"], zone=info.data["zone"], provisioning=value)
+            _check_offered("provisioning", wish, info)
         return value
 
     @model_validator(mode="after")
@@ -142,11 +145,16 @@ class TpuSliceSpec(Spec):
             return self.way
         return "compute-engine" if self.shape.compute_engine else "tpu-api"
 
+    @property
+    def wish(self) -> Wish:
+        """What the catalogue judges."""
+        return Wish(self.chosen_way, self.accelerator_type, zone=self.zone, provisioning=self.provisioning)
+
     def _fits_way(self) -> Iterator[Problem]:
-        if self.way == "compute-engine" and not self.shape.compute_engine:
-            yield Problem("way", f"Compute Engine has no machine for {self.accelerator_type}", allowed="tpu-api, auto")
-        if self.way == "tpu-api" and not self.shape.cloud_tpu_api:
-            yield Problem("way", f"the Cloud TPU API has no {self.accelerator_type}", allowed="compute-engine, auto")
+        for reason in judge(self.wish).reasons:
+            if reason.part == "api":
+                allowed = [api for api in reason.allowed if api != "gke"]
+                yield Problem("way", reason.message, allowed=", ".join([*allowed, "auto"]))
         if self.chosen_way == "tpu-api":
             if self.provisioning == "flex-start":
                 yield Problem(
@@ -185,20 +193,17 @@ class TpuSliceSpec(Spec):
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
-def _check_offered(accelerator_type: str, zone: str, provisioning: str) -> None:
-    """Refuses a zone that is not known to offer the type, with the nearest that are."""
-    try:
-        zones.check_offered(tpu.shape(accelerator_type), zone, provisioning)
-    except zones.NotOffered as error:
-        there = ", ".join(sorted({offer.sold_as for offer in zones.in_zone(zone)})) or "no TPU that is known"
-        said = {
-            "impossible": f"does not offer {accelerator_type}; it has {there}",
-            "unconfirmed": f"is said to offer {accelerator_type} by one weak source only",
-            "not-sold": f"is not how {zone} sells {accelerator_type}",
-        }[error.reason]
-        nearest = ", ".join(offer.zone for offer in error.nearest[:5])
-        fix = "set one of these zones; a zone of another region belongs in that region's stack file"
-        raise problem(said, allowed=f"{nearest} (nearest first)" if nearest else "", fix=fix) from None
+def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
+    """Refuses a zone or a way of buying that is not known to be had, nor confirmed by name, with the nearest that are."""
+    verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
+    reason = next((one for one in verdict.reasons if one.part == part), None)
+    if reason is None or confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
+        return
+    nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
+    fix = "set one of these zones; a zone of another region belongs in that region's stack file"
+    if reason.kind != "impossible":
+        fix += f"; or, if you know it, say so under `confirmed`: what {wish.accelerator_type}, zone {wish.zone}, because"
+    raise problem(reason.message, allowed=f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix=fix)
 
 
 class TpuSlice(pulumi.ComponentResource):

@@ -13,8 +13,9 @@ from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, Resourc
 from pulumi_policy.policy import _PolicyAnalyzerServicer
 from pulumi_policy.proxy import _is_unknown
 
+from infra.catalog import confirmed
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy.rule import Rule
+from infra.policy.rule import Rule, find
 from infra.policy.rules import RULES
 
 NAME = "accelform"
@@ -66,11 +67,12 @@ def policy(rule: Rule) -> ResourceValidationPolicy:
 
 def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        region = pulumi.Config("accelform").get("region")
+        config = pulumi.Config("accelform")
+        region = config.get("region")
         if not region and rule.name == "same-region":
             report("accelform:region: is not set: without it nothing can be held to one region", None)
             return
-        for broken in rule.find(declared(args), region or ""):
+        for broken in find(rule, declared(args), region or "", confirmed.parse(config.get("confirmed"))):
             report(f"{broken}\n  fix: {rule.remediation}", None)
 
     return validate

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from infra.declared import Declared
+
+if TYPE_CHECKING:
+    from infra.catalog.confirmed import Confirmation
+    from infra.catalog.fits import Verdict
 
 Severity = Literal["low", "medium", "high", "critical"]
 
@@ -17,6 +21,8 @@ class Broken:
 
     path: str
     message: str
+    verdict: Verdict | None = None
+    """What the catalogue says, where the rule does no more than say it: words of the stack file may overrule it."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
@@ -47,7 +53,16 @@ class Finding:
     fix: str
 
 
-def check(resources: Iterable[Declared], region: str) -> list[Finding]:
+def find(rule: Rule, resource: Declared, region: str, confirmations: Sequence[Confirmation]) -> Iterator[Broken]:
+    """Where a resource breaks a rule, less what the stack file confirms by name."""
+    from infra.catalog.confirmed import covers
+
+    for broken in rule.find(resource, region):
+        if broken.verdict is None or not covers(confirmations, broken.verdict):
+            yield broken
+
+
+def check(resources: Iterable[Declared], region: str, confirmations: Sequence[Confirmation] = ()) -> list[Finding]:
     """Every finding of every rule, in the order of the resources."""
     from infra.policy.rules import RULES
 
@@ -55,5 +70,5 @@ def check(resources: Iterable[Declared], region: str) -> list[Finding]:
         Finding(rule.name, resource.name, resource.urn, broken.path, broken.message, rule.remediation)
         for resource in resources
         for rule in RULES
-        for broken in rule.find(resource, region)
+        for broken in find(rule, resource, region, confirmations)
     ]

@@ -52,3 +52,9 @@ def test_fails_on_a_key_that_is_not_there(accelform: Accelform) -> None:
     ran = accelform("explain", "budget")
     assert ran.code == 2
     assert "budgets" in ran.err
+
+
+@pytest.mark.parametrize("key", ["confirmed", "confirmed.what", "confirmed[].what", "confirmed.0.what"])
+def test_keys_of_a_list_are_explained(accelform: Accelform, key: str) -> None:
+    """However they are written: with the number of an entry, with brackets, or with neither."""
+    assert "confirmed[].what" in accelform("explain", key).out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 
+from infra.catalog import confirmed
 from infra.policy.rule import check
 from infra.policy.rules import RULES
 
@@ -78,6 +80,18 @@ def test_every_rule_is_mandatory(pack: Any) -> None:
     """The pack announces each rule, with what to do about it."""
     info = pack.GetAnalyzerInfo(empty_pb2.Empty())
     assert [(one.name, one.enforcementLevel) for one in info.policies] == [(rule.name, MANDATORY) for rule in RULES]
+
+
+def test_what_the_stack_file_confirms_is_not_found(pack: Any, start: Callable[[dict[str, str]], Any]) -> None:
+    """The engine's own configuration overrules a weak source, in the pack as in process; another zone's entry does not."""
+    case = {"type": "gcp:compute/instance:Instance", "inputs": {"zone": "us-east5-c", "machineType": "ct6e-standard-1t"}}
+    for zone, found in (("us-east5-c", 0), ("us-east5-b", 1)):
+        entries = [{"what": "v6e-1", "zone": zone, "because": "it runs there"}]
+        sure = start({"accelform:region": cases.REGION, "accelform:confirmed": json.dumps(entries)})
+        of_rule = [one for one in ask(sure, case) if one[0] == "offered-in-zone"]
+        in_process = [one for one in check([cases.declared(case)], cases.REGION, confirmed.read(entries)) if one.rule == "offered-in-zone"]
+        assert (len(of_rule), len(in_process)) == (found, found)
+    assert "offered-in-zone" in dict(ask(pack, case))
 
 
 def test_a_stack_without_a_region_is_stopped(start: Callable[[dict[str, str]], Any]) -> None:

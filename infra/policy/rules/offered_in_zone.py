@@ -16,8 +16,11 @@ PROVISIONING = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND":
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
     """TPUs in zones that are not known to offer them."""
-    from infra.catalog import tpu, zones
+    from infra.catalog import tpu
+    from infra.catalog.fits import judge
+    from infra.catalog.wish import Api, Provisioning, Wish
 
+    provisioning: Provisioning
     if resource.type == INSTANCE:
         path, shape = "machineType", None
         machine_type = resource.get(path)
@@ -28,7 +31,10 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
         if shape is None and TPU_MACHINE.match(machine_type.rpartition("/")[2]):
             yield Broken(path, f"{machine_type} looks like a TPU machine that the catalogue does not know")
             return
-        provisioning = PROVISIONING.get(str(resource.get("scheduling.provisioningModel")), "on-demand")
+        model = str(resource.get("scheduling.provisioningModel"))
+        provisioning = "spot" if model == "SPOT" else "flex-start" if model == "FLEX_START" else "on-demand"
+        if model == "RESERVATION_BOUND":
+            provisioning = "reservation"
     elif resource.type == NODE:
         path = "acceleratorType"
         accelerator_type = resource.get(path)
@@ -46,18 +52,17 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     zone = resource.get("zone")
     if shape is None or zone is UNKNOWN or not isinstance(zone, str):
         return  # no TPU; or a place that `same-region` has found already
-    try:
-        zones.check_offered(shape, zone.lower(), provisioning)
-    except zones.NotOffered as error:
-        nearest = ", ".join(offer.zone for offer in error.nearest[:5])
-        yield Broken(
-            "zone", f"{zone} is not known to offer {shape.accelerator_type} as {provisioning}; nearest that does: {nearest or 'none'}"
-        )
+    api: Api = "compute-engine" if resource.type == INSTANCE else "tpu-api"
+    verdict = judge(Wish(api, shape.accelerator_type, zone=zone.lower(), provisioning=provisioning))
+    for reason in verdict.reasons:
+        nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
+        at = "zone" if reason.part in ("zone", "provisioning") else path
+        yield Broken(at, f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}", verdict)
 
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU stands in a zone that is known to offer it.",
+    description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
     remediation="set one of the zones named",
     severity="high",
     find=find,

@@ -139,7 +139,7 @@ def _disk_type(call: Call, name: str) -> Body:
 
 
 def check_machine_type(zone: str, name: str) -> bool:
-    """Whether a zone may have a machine type: a TPU's only where the catalogue offers it; of the others it knows nothing."""
+    """Whether a zone may have a machine type: a TPU's unless the catalogue knows that it has none; of the others it knows nothing."""
     shape = tpu.by_machine_type(name)
     if shape is None:
         return not name.startswith(("ct", "tpu"))
