@@ -15,6 +15,7 @@ from infra.catalog import machine_prices, tables
 
 KEYS = {
     "accelerators": ("name",),
+    "cpu_prices": ("machine_type", "region"),
     "gpu_attachments": ("accelerator_type", "gpus", "zones"),
     "gpu_machines": ("machine_type",),
     "gpu_names": ("wrong",),
@@ -29,6 +30,7 @@ KEYS = {
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
     "regions": ("region",),
+    "sources": ("name",),
     "names": ("wrong",),
 }
 
@@ -40,9 +42,9 @@ IMPORT = (
     "machine_prices, named, places, prices, tables, things, tpu, vertex, zones; "
 )
 LOAD = (
-    "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
+    "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
     "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_zones.in_zone(''); "
-    "machine_prices._rows(); vertex.machines(); vertex.regions(); accelerator.accelerators(); "
+    "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); vertex.machines(); vertex.regions(); accelerator.accelerators(); "
 )
 
 
