@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from infra.cost.line import HOURS, Triple, columns
-from infra.cost.usage import PER_RESOURCE, Range, ResourceUsage, Usage
+from infra.catalog.prices import Item
+from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, listed, scaled
+from infra.cost.usage import DEFAULTS, HOURS, PER_RESOURCE, Range, ResourceUsage, Usage
 from infra.declared import UNKNOWN, Declared
 from infra.errors import Problem, nearest
 
@@ -42,6 +43,9 @@ class Context:
         self._outside: dict[tuple[str, str], Problem] = {}
         self.machines: list[Machines | None] = []
         """What stands behind a NAT gateway; None for what is not known."""
+        self._free_left: dict[str, Triple] = {}
+        self._seen: dict[str, int] = {}
+        self._instead: dict[tuple[str, str], str] = {}
 
     def assume(self, name: str) -> Range:
         """What the whole stack uses of something."""
@@ -73,6 +77,34 @@ class Context:
         if said.low == said.high:
             return (min(least, said.low), said.expected, max(most, said.high))
         return columns(said)
+
+    def per_resource(self, name: str, field: str) -> Range:
+        """What the stack file says of one thing, else the default of a small shop."""
+        said = self.given(name, field)
+        if said is None:
+            said = DEFAULTS[field]
+            self.default(name, field, said)
+        return said
+
+    def metered(self, resource: str, what: str, item: Item, region: str, amount: Triple, note: str = "") -> LineItem:
+        """An item by amount, less what its price says is free: for a whole account or project, and so once for the whole stack."""
+        line = listed(resource, what, item, region, amount, note)
+        if line.price is None or not line.price.free:
+            return line
+        left = self._free_left.get(item, scaled(ALWAYS, line.price.free))
+        taken = _three(min(one, most) for one, most in zip(amount, left, strict=True))
+        quantity, self._free_left[item] = less(amount, taken), less(left, taken)
+        said = f"first {line.price.free.normalize():f} a month free"
+        return replace(line, quantity=quantity, note=joined(note, said))
+
+    def ordinal(self, of: str) -> int:
+        """How many of something came before this one."""
+        self._seen[of] = self._seen.get(of, 0) + 1
+        return self._seen[of] - 1
+
+    def instead(self, name: str, field: str, other: str) -> None:
+        """Remembers which assumption of the whole stack says what somebody may look for under a resource."""
+        self._instead[name, field] = other
 
     def default(self, name: str, field: str, value: Range) -> None:
         """Says an assumption that nobody made in the stack file."""
@@ -134,12 +166,32 @@ class Context:
             for field in PER_RESOURCE:
                 if field in said.model_fields_set and getattr(said, field) is not None and field not in asked:
                     allowed = ", ".join(asked) or "none: what it costs needs no assumption, or is assumed for the whole stack"
-                    yield Problem(f"{path}.{field}", f"does nothing for {name}", allowed, "remove it")
+                    other = self._instead.get((name, field))
+                    fix = f"remove it, and say usage.{other}" if other else "remove it"
+                    yield Problem(f"{path}.{field}", f"does nothing for {name}", allowed, fix)
+
+
+def less(one: Triple, other: Triple) -> Triple:
+    return _three(a - b for a, b in zip(one, other, strict=True))
+
+
+def _three(values: Iterable[Decimal]) -> Triple:
+    low, expected, high = values
+    return (low, expected, high)
 
 
 def whole(value: object) -> bool:
     """Whether an input is a whole number from 0: neither unknown, secret, text nor a truth value."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def bounds(least: object, most: object) -> tuple[Decimal, Decimal] | None:
+    """Two declared bounds; None where one is not known, or they are upside down. What is not said at least is 0."""
+    least = 0 if least is None else least
+    if not (whole(least) and whole(most)):
+        return None
+    found = (Decimal(str(least)), Decimal(str(most)))
+    return found if found[0] <= found[1] else None
 
 
 def elsewhere(resource: Declared, region: str, key: str = "location") -> str:
@@ -151,5 +203,3 @@ def elsewhere(resource: Declared, region: str, key: str = "location") -> str:
 def short(resource: Declared) -> str:
     """The last word of its type, such as `Bucket`."""
     return resource.type.rpartition(":")[2]
-
-

@@ -10,8 +10,9 @@ from infra.catalog import prices
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
 from infra.cost.context import Context, whole
-from infra.cost.line import ALWAYS, HOURS, LineItem, Triple, everyday, others_pay, scaled, unknown
+from infra.cost.line import ALWAYS, LineItem, Triple, listed, others_pay, scaled, unknown
 from infra.cost.machine import bounded_by
+from infra.cost.usage import HOURS
 from infra.declared import Declared
 
 ZONAL: Mapping[str, Item] = {
@@ -66,7 +67,7 @@ def disk_lines(
     if item is None or not whole(disk.gib):
         yield unknown(resource, what, f"no price of a disk of type {disk.kind} and size {disk.gib}")
         return
-    yield everyday(resource, f"{what} {kind}", item, region, scaled(stands, disk.gib), note)
+    yield listed(resource, f"{what} {kind}", item, region, scaled(stands, disk.gib), note)
     per_iops, per_mib = INCLUDED.get(kind, (0, 0))
     yield from _more(resource, what, kind, "provisionedIops", disk.iops, per_iops, PER_IOPS.get(kind), region, stands)
     yield from _more(resource, what, kind, "provisionedThroughput", disk.mib_per_second, per_mib, PER_MIB.get(kind), region, stands)
@@ -81,7 +82,7 @@ def _more(
     elif not whole(value):
         yield unknown(resource, f"{what} {key}", f"{key} is not known yet")
     elif item is not None:
-        yield everyday(resource, f"{what} {key}", item, region, scaled(stands, value))
+        yield listed(resource, f"{what} {key}", item, region, scaled(stands, value))
     elif value > included:
         yield unknown(resource, f"{what} {key}", f"no price of {key} of {kind}" + (f" over {included}" if included else ""))
 
@@ -92,7 +93,7 @@ def local_ssd_lines(resource: str, gib: int, region: str, provisioning: str, sta
     if item is None:
         yield unknown(resource, "local SSD", f"no price of local SSD with {provisioning}")
         return
-    line = everyday(resource, "local SSD", item, region, scaled(stands, gib))
+    line = listed(resource, "local SSD", item, region, scaled(stands, gib))
     is_bounded = provisioning == "spot" and line.status != "unknown"
     yield bounded_by(line, lambda: prices.price("local-ssd", region)) if is_bounded else line
 
@@ -134,3 +135,4 @@ def share_of_month(hours: Triple) -> Triple:
     return (low, expected, high)
 
 
+LINES = {TYPES[0]: disk, TYPES[1]: region_disk}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import Any
 
+from infra.catalog import prices
 from infra.catalog.places import region_of
-from infra.catalog.prices import Item
-from infra.cost.context import Context, whole
+from infra.catalog.prices import Item, PriceUnknown
+from infra.cost.context import Context, bounds, whole
 from infra.cost.disks import LOCAL_SSD_GIB, Disk, disk_lines, local_ssd_lines, share_of_month
-from infra.cost.line import ALWAYS, HOURS, MONTH, LineItem, Triple, everyday, priced, scaled, under_ceiling, unknown
+from infra.cost.line import ALWAYS, MONTH, LineItem, Triple, either, joined, listed, scaled, unknown
 from infra.cost.machine import Machine, gpus_of, machine_lines
+from infra.cost.usage import HOURS
 from infra.declared import UNKNOWN, Declared
 
 CLUSTER = "gcp:container/cluster:Cluster"
@@ -58,7 +59,7 @@ def cluster(resource: Declared, context: Context) -> Iterator[LineItem]:
         return
     where = _place(None, resource)
     credit = CREDIT if autopilot or ZONE.fullmatch(place.lower()) else ""
-    yield everyday(resource.name, "cluster fee", "gke-cluster", where.region, MONTH, credit)
+    yield listed(resource.name, "cluster fee", "gke-cluster", where.region, MONTH, credit)
     if autopilot:
         context.machines.append(None)
         yield from _pods(resource, where.region, context)
@@ -95,7 +96,7 @@ def _pods(resource: Declared, region: str, context: Context) -> Iterator[LineIte
             yield unknown(resource.name, what, f"Autopilot bills what pods request: say usage.resources.{resource.name}.{field}")
         else:
             amount = scaled((said.low, said.expected, said.high), HOURS)
-            yield everyday(resource.name, what, item, region, amount, "general-purpose pods, on demand")
+            yield listed(resource.name, what, item, region, amount, "general-purpose pods, on demand")
 
 
 def node_pool(resource: Declared, context: Context) -> Iterator[LineItem]:
@@ -123,13 +124,7 @@ def _pool(pool: Declared, usage_name: str, cluster: Declared | None, context: Co
     context.stand(count, MONTH)
     nodes = Declared(pool.type, pool.name, {"queued": pool.get("queuedProvisioning.enabled"), **(config or {})})
     for line in _nodes(nodes, place, count, _private(pool, cluster)):
-        yield line if not title else _titled(line, title)
-
-
-def _titled(line: LineItem, title: str) -> LineItem:
-    from dataclasses import replace
-
-    return replace(line, what=f"{title}: {line.what}")
+        yield replace(line, what=f"{title}: {line.what}") if title else line
 
 
 def _place(pool: Declared | None, cluster: Declared | None) -> _Place:
@@ -151,7 +146,9 @@ def _place(pool: Declared | None, cluster: Declared | None) -> _Place:
     if ZONE.fullmatch(home.lower()):
         further = [one for one in others or [] if not (isinstance(one, str) and one.lower() == home.lower())]
         return _Place(region, 1 + len(further))
-    return _Place(region, len(others)) if others else _Place(region, DEFAULT_ZONES, f"in {DEFAULT_ZONES} zones, as no node location is said")
+    return (
+        _Place(region, len(others)) if others else _Place(region, DEFAULT_ZONES, f"in {DEFAULT_ZONES} zones, as no node location is said")
+    )
 
 
 def _count(pool: Declared, name: str, place: _Place, context: Context) -> Triple | str:
@@ -162,14 +159,13 @@ def _count(pool: Declared, name: str, place: _Place, context: Context) -> Triple
     if scaling:
         keys = ("totalMinNodeCount", "totalMaxNodeCount")
         total = any(scaling.get(key) not in (None, 0) for key in keys)
-        least, most = (scaling.get(key) for key in (keys if total else ("minNodeCount", "maxNodeCount")))
-        least = 0 if least is None else least
-        if not (whole(least) and whole(most) and least <= most):
+        found = bounds(*(scaling.get(key) for key in (keys if total else ("minNodeCount", "maxNodeCount"))))
+        if found is None:
             return "its bounds are not known yet"
         zones = 1 if total else place.zones
         if zones is None:
             return "its bounds hold for each zone, and how many zones it has is not known: say nodeLocations"
-        return context.between(name, "nodes", Decimal(least * zones), Decimal(most * zones))
+        return context.between(name, "nodes", found[0] * zones, found[1] * zones)
     count = pool.get("nodeCount") if pool.get("nodeCount") is not None else pool.get("initialNodeCount")
     if count is None:
         return "it says neither a number of nodes nor the bounds of its autoscaler"
@@ -195,7 +191,7 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         yield unknown(nodes.name, "nodes", "their machine type, accelerators or way of buying is not known yet")
         return
     hours = scaled(count, HOURS)
-    note = "; ".join(filter(None, [_said(count), place.note]))
+    note = joined(_said(count), place.note)
     machine = Machine(nodes.name, machine_type.rpartition("/")[2], place.region, provisioning, hours, gpus, note)
     yield from machine_lines(machine)
     yield from _disk(nodes, machine)
@@ -207,7 +203,7 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
             yield unknown(nodes.name, key, "no price of sole-tenant nodes")
     if private is False:
         item: Item = "external-address-spot" if provisioning == "spot" else "external-address"
-        yield everyday(nodes.name, "external addresses", item, place.region, hours, "the nodes are not private")
+        yield listed(nodes.name, "external addresses", item, place.region, hours, "the nodes are not private")
     elif private is not True:
         yield unknown(nodes.name, "external addresses", "whether the nodes are private is not known")
 
@@ -240,19 +236,13 @@ def _disk(nodes: Declared, machine: Machine) -> Iterator[LineItem]:
     if machine.machine_type.partition("-")[0] not in PD_SERIES:
         yield unknown(nodes.name, "node disk", "its type is not said, and no source tells the default of this machine")
         return
-    low, high = (next(disk_lines(nodes.name, "node disk", Disk(one, gib), machine.region, stand)) for one in ("pd-standard", "pd-balanced"))
-    if low.price is None or high.price is None or low.quantity is None:
-        yield low if low.price is None else high
+    try:
+        standard, balanced = prices.price("pd-standard", machine.region), prices.price("pd-balanced", machine.region)
+    except PriceUnknown as error:
+        yield unknown(nodes.name, "node disk", str(error))
         return
-    line = priced(nodes.name, "node disk", high.price, low.quantity)
-    bounded = under_ceiling(low, high.price, "no type is said: pd-standard or pd-balanced, the sources disagree on the default")
-    yield _expecting_most(bounded) if line.unit_usd else bounded
-
-
-def _expecting_most(line: LineItem) -> LineItem:
-    from dataclasses import replace
-
-    return line if line.unit_usd is None else replace(line, what="node disk", unit_usd=(line.unit_usd[0], line.unit_usd[2], line.unit_usd[2]))
+    note = "no type is said: pd-standard or pd-balanced, the sources disagree on the default"
+    yield either(nodes.name, "node disk", scaled(stand, gib), standard, balanced, note)
 
 
 def _first(*values: Any) -> Any:

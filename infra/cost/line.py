@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
@@ -21,8 +20,6 @@ MONTH: Triple = (HOURS, HOURS, HOURS)
 """What stands all month."""
 NOTHING: Triple = (ZERO, ZERO, ZERO)
 ALWAYS: Triple = (ONE, ONE, ONE)
-
-FREE_AMOUNT = re.compile(r"after ([0-9.]+) (?:GiB )?free")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +109,16 @@ def under_ceiling(line: LineItem, ceiling: Price, note: str) -> LineItem:
     return replace(line, status="bounded", unit_usd=bounds, ceiling=ceiling, note=note)
 
 
-def everyday(resource: str, what: str, item: Item, region: str, amount: Triple, note: str = "") -> LineItem:
-    """An item by amount, less what the price's own tier says is free (for a whole account or project: taken off once)."""
+def listed(resource: str, what: str, item: Item, region: str, amount: Triple, note: str = "") -> LineItem:
+    """An item by amount, at its list price. What a price has free is not for these: see `Context.metered`."""
     try:
         price = prices.price(item, region)
     except PriceUnknown as error:
         return unknown(resource, what, str(error))
-    match = FREE_AMOUNT.match(price.tier)
-    nothing = Decimal(match[1]) if match else ZERO
-    low, expected, high = (max(ZERO, one - nothing) for one in amount)
-    return priced(resource, what, price, (low, expected, high), joined(note, f"first {nothing} a month free" if nothing else ""))
+    return priced(resource, what, price, amount, note)
+
+
+def either(resource: str, what: str, amount: Triple, cheap: Price, dear: Price, note: str) -> LineItem:
+    """One of two prices, and no telling which: low is the one, expected and high are the other."""
+    line = under_ceiling(priced(resource, what, cheap, amount), dear, note)
+    return replace(line, unit_usd=(cheap.usd_low, max(cheap.usd, dear.usd), max(cheap.usd_high, dear.usd_high)))

@@ -78,7 +78,7 @@ def machine_lines(machine: Machine) -> Iterator[LineItem]:
     yield _line(machine, what, hour, machine.hours)
     for accelerator_type, count in machine.gpus:
         if built_in is not None:
-            if (accelerator_type, count) != (built_in.accelerator_type, built_in.gpus):
+            if accelerator_type != built_in.accelerator_type or count != built_in.gpus:
                 why = f"{machine.machine_type} comes with {built_in.gpus:f} x {built_in.accelerator_type}, in its price"
                 yield unknown(machine.resource, f"{count} x {accelerator_type}", why)
         elif gpu_machines.series_of(machine.machine_type) != gpu_machines.N1:
@@ -99,9 +99,7 @@ def _line(machine: Machine, what: str, hour: Callable[[str], Price], quantity: T
     return by_the_hour(machine.resource, what, machine.provisioning, hour, quantity, machine.note)
 
 
-def by_the_hour(
-    resource: str, what: str, provisioning: str, hour: Callable[[str], Price], quantity: Triple, note: str = ""
-) -> LineItem:
+def by_the_hour(resource: str, what: str, provisioning: str, hour: Callable[[str], Price], quantity: Triple, note: str = "") -> LineItem:
     """
     Hours at the price of a way of buying. That of Spot is of the day it was read: its high column is the on-demand price.
 
@@ -131,4 +129,3 @@ def tpu_line(resource: str, shape: tpu.TpuShape, region: str, provisioning: str,
         return prices.tpu_chip_hour(shape, region, way)
 
     return by_the_hour(resource, f"{shape.accelerator_type} {provisioning}", provisioning, hour, scaled(hours, shape.chips), note)
-

@@ -10,9 +10,9 @@ from typing import Any
 from infra.catalog import tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
-from infra.cost.context import Context, whole
+from infra.cost.context import Context, bounds, whole
 from infra.cost.disks import LOCAL_SSD_GIB, Disk, attached, disk_lines, local_ssd_lines, share_of_month
-from infra.cost.line import ALWAYS, MONTH, NOTHING, LineItem, Triple, everyday, free, scaled, times, unknown
+from infra.cost.line import ALWAYS, MONTH, NOTHING, LineItem, Triple, free, listed, scaled, times, unknown
 from infra.cost.machine import Machine, gpus_of, machine_lines, provisioning_of, tpu_line
 from infra.declared import UNKNOWN, Declared
 
@@ -59,7 +59,9 @@ def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
 
 def _bought(resource: Declared) -> _Bought | None:
     """None where something of it is not known yet."""
-    machine_type, model, affinity = (resource.get(key) for key in ("machineType", "scheduling.provisioningModel", "reservationAffinity.type"))
+    machine_type, model, affinity = (
+        resource.get(key) for key in ("machineType", "scheduling.provisioningModel", "reservationAffinity.type")
+    )
     seconds, preemptible = resource.get("scheduling.maxRunDuration.seconds"), resource.get("scheduling.preemptible")
     gpus = gpus_of(resource.get("guestAccelerators"))
     texts = all(isinstance(one, str | None) for one in (model, affinity)) and isinstance(machine_type, str)
@@ -115,7 +117,7 @@ def _addresses(resource: Declared, region: str, provisioning: str, hours: Triple
         yield unknown(resource.name, "external IPv6 address", "no price of it is known")
     if count := sum(len(one) for one in addresses if one):
         item: Item = "external-address-spot" if provisioning == "spot" else "external-address"
-        yield everyday(resource.name, "external address", item, region, scaled(hours, count))
+        yield listed(resource.name, "external address", item, region, scaled(hours, count))
 
 
 def node(resource: Declared, context: Context) -> Iterator[LineItem]:
@@ -183,10 +185,8 @@ def _count(resource: Declared, context: Context) -> Triple | str:
     ]
     size = resource.get("targetSize")
     if autoscalers:
-        least, most = (autoscalers[0].get(f"autoscalingPolicy.{key}") for key in ("minReplicas", "maxReplicas"))
-        if not (whole(least) and whole(most) and least <= most):
-            return "the bounds of its autoscaler are not known yet"
-        return context.between(resource.name, "nodes", Decimal(least), Decimal(most))
+        found = bounds(*(autoscalers[0].get(f"autoscalingPolicy.{key}") for key in ("minReplicas", "maxReplicas")))
+        return "the bounds of its autoscaler are not known yet" if found is None else context.between(resource.name, "nodes", *found)
     if whole(size):
         return scaled(ALWAYS, size)
     return "its target size is not known yet" if size is UNKNOWN else "it has neither a target size nor an autoscaler of this stack"
@@ -223,4 +223,3 @@ LINES = {
     **dict.fromkeys(TEMPLATES, template),
     **dict.fromkeys(AUTOSCALERS, autoscaler),
 }
-

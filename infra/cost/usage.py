@@ -117,18 +117,24 @@ class ResourceUsage(Spec):
     hours_month: Annotated[Range | None, AfterValidator(_hours)] = None
     """Hours a month that a machine stands, or that the tasks of a Cloud Run job run."""
     gib: Range | None = None
-    """GiB that are stored in a bucket, a repository, a table, a topic."""
+    """GiB that are stored: in a bucket or a repository that the component `storage` does not make, in a table of BigQuery."""
+    retrieved_gib: Range | None = None
+    """GiB that are read from a bucket of a colder class than Standard, which bills each of them."""
     traffic_gib: Range | None = None
-    """GiB through a forwarding rule, in and out; GiB published to a topic; GiB of internet egress are for the whole stack."""
+    """GiB through a forwarding rule, in and out; GiB that a topic is sent or a subscription delivers."""
     requests_thousands: Range | None = None
-    """Thousands of requests to a Cloud Run service, of accesses to a secret, of operations with a key."""
+    """Thousands of requests to a Cloud Run service or past a security policy, of accesses to a secret, of operations with a key."""
     pod_vcpus: Range | None = None
     """vCPUs that the pods of an Autopilot cluster request: the average over the month."""
     pod_memory_gib: Range | None = None
     """GiB of memory that the pods of an Autopilot cluster request: the average over the month."""
+    pod_storage_gib: Range | None = None
+    """GiB of ephemeral storage that the pods of an Autopilot cluster request: the average over the month."""
 
 
 PER_RESOURCE = tuple(ResourceUsage.model_fields)
+DEFAULTS = {"traffic_gib": _range(1, 10, 100), "requests_thousands": _range(1, 100, 1000)}
+"""What is assumed of each such resource where the stack file says nothing: those of a small shop, not facts."""
 
 
 class Usage(Spec):
