@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 LEVELS = [
-    {"errors", "declared", "findings", "names", "gcp"},
+    {"currencies", "errors", "declared", "findings", "names", "gcp"},
     {"spec"},
     {"catalog"},
     {"sandbox"},

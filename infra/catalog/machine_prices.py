@@ -39,9 +39,8 @@ def _without_gpu(machine_type: str, region: str, provisioning: str) -> Price | N
         return None
     usd, said = Decimal(row[column]), _sources()[row["source"]]
     trust = trust_of(said) if column == "on_demand" else "medium"
-    return as_billed(
-        Price(machine_type, "instance_hour", region, usd, usd, usd, "", said["source"], said["as_of"], trust, ""), provisioning
-    )
+    found = Price(machine_type, "instance_hour", region, usd, usd, usd, "", said["source"], said["as_of"], trust, "")
+    return as_billed(found, provisioning)
 
 
 @cache

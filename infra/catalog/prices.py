@@ -168,7 +168,7 @@ class Price:
 
     @property
     def free(self) -> Decimal:
-        """What a month has free before the first billed unit, in units of the price. It is for a whole account or project: taken off once."""
+        """What a month has free before the first billed unit, in units of the price; for a whole account or project."""
         match = _FREE.match(self.tier)
         return Decimal(match[1]) if match else Decimal(0)
 

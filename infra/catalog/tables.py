@@ -13,6 +13,8 @@ DATA = Path(__file__).parent / "data"
 Table = Literal[
     "accelerators",
     "cpu_prices",
+    "egress",
+    "fx",
     "gpu_attachments",
     "gpu_machines",
     "gpu_names",
@@ -26,7 +28,9 @@ Table = Literal[
     "sources",
     "tpu_chips",
     "tpu_shapes",
+    "transfer",
     "vertex_machines",
+    "vertex_markup",
     "vertex_regions",
     "zones",
 ]
