@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Any
 
 from infra.catalog.prices import Item
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, listed, scaled
@@ -49,8 +50,13 @@ class Context:
 
     def assume(self, name: str) -> Range:
         """What the whole stack uses of something."""
-        value: Range = getattr(self._usage, name)
+        value = self.usage_of(name)
         self._assumptions[name] = Assumption(name, value, name not in self._usage.model_fields_set)
+        return value
+
+    def usage_of(self, name: str) -> Range:
+        """What is assumed, without saying so: to ask whether there is any."""
+        value: Range = getattr(self._usage, name)
         return value
 
     def given(self, name: str, field: str) -> Range | None:
@@ -183,6 +189,14 @@ def _three(values: Iterable[Decimal]) -> Triple:
 def whole(value: object) -> bool:
     """Whether an input is a whole number from 0: neither unknown, secret, text nor a truth value."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def parts(value: object) -> list[Any] | None:
+    """The items of a list of objects, none where it is absent; None where one of them, or the list, is not known yet."""
+    if value is None:
+        return []
+    known = isinstance(value, list | tuple) and all(isinstance(one, dict) for one in value)
+    return [*value] if known and isinstance(value, list | tuple) else None
 
 
 def bounds(least: object, most: object) -> tuple[Decimal, Decimal] | None:

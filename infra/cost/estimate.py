@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from infra.catalog.prices import Price
 from infra.cost import disks, gke, machines, network, serverless, storage, vertex
 from infra.cost.context import Assumption, Context, short
-from infra.cost.free import FREE
+from infra.cost.free import FREE, NO_PRICE
 from infra.cost.line import NOTHING, LineItem, Status, Triple, added, columns, free, others_pay, unknown
 from infra.cost.usage import Usage
 from infra.declared import Declared
@@ -83,7 +83,7 @@ def estimate(resources: Iterable[Declared], usage: Usage, *, region: str) -> Est
     if buckets:
         lines.extend(storage.operations(buckets, context))
     if managed:
-        lines.append(network.egress(context))
+        lines.extend(network.egress(context))
         lines.append(context.metered("", "logs", "logging", region, columns(context.assume("logs_gib"))))
     return Estimate(lines, context.assumptions, context.problems)
 
@@ -102,4 +102,4 @@ def _lines(resource: Declared, context: Context) -> Iterator[LineItem]:
     elif resource.type in LINES:
         yield from LINES[resource.type](resource, context)
     else:
-        yield unknown(resource.name, short(resource), f"{resource.type} is in no price table")
+        yield unknown(resource.name, short(resource), NO_PRICE.get(resource.type, f"{resource.type} is in no price table"))

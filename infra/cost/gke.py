@@ -75,7 +75,7 @@ def cluster(resource: Declared, context: Context) -> Iterator[LineItem]:
         for index, inputs in enumerate(pools):
             yield from _inline(resource, index, inputs, context)
     elif not removed:
-        default = {"initialNodeCount": resource.get("initialNodeCount"), "nodeConfig": resource.get("nodeConfig") or {}}
+        default = {"initialNodeCount": resource.get("initialNodeCount"), "nodeConfig": resource.get("nodeConfig")}
         yield from _pool(Declared(POOL, resource.name, default), resource.name, resource, context, "default pool")
 
 
@@ -181,11 +181,11 @@ def _private(pool: Declared, cluster: Declared | None) -> Any:
     own = pool.get("networkConfig.enablePrivateNodes")
     if own is not None:
         return own
-    return None if cluster is None else cluster.get("privateClusterConfig.enablePrivateNodes") or False
+    return None if cluster is None else _first(cluster.get("privateClusterConfig.enablePrivateNodes"), False)
 
 
 def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Iterator[LineItem]:
-    machine_type, gpus = nodes.get("machineType") or DEFAULT_MACHINE_TYPE, gpus_of(nodes.get("guestAccelerators"))
+    machine_type, gpus = _first(nodes.get("machineType"), DEFAULT_MACHINE_TYPE), gpus_of(nodes.get("guestAccelerators"))
     provisioning = _provisioning(nodes)
     if not isinstance(machine_type, str) or gpus is None or provisioning is None:
         yield unknown(nodes.name, "nodes", "their machine type, accelerators or way of buying is not known yet")

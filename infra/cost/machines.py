@@ -10,7 +10,7 @@ from typing import Any
 from infra.catalog import tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
-from infra.cost.context import Context, bounds, whole
+from infra.cost.context import Context, bounds, parts, whole
 from infra.cost.disks import LOCAL_SSD_GIB, Disk, attached, disk_lines, local_ssd_lines, share_of_month
 from infra.cost.line import ALWAYS, MONTH, NOTHING, LineItem, Triple, free, listed, scaled, times, unknown
 from infra.cost.machine import Machine, gpus_of, machine_lines, provisioning_of, tpu_line
@@ -84,13 +84,12 @@ def _disks_of_instance(resource: Declared, machine: Machine, stand: Triple, cont
         yield from disk_lines(resource.name, "boot disk", disk, machine.region, share_of_month(stand))
     else:
         yield from attached(resource, [resource.get("bootDisk.source")], context)
-    others, scratch = resource.get("attachedDisks"), resource.get("scratchDisks")
-    if others is UNKNOWN or scratch is UNKNOWN:
+    others, scratch = parts(resource.get("attachedDisks")), parts(resource.get("scratchDisks"))
+    if others is None or scratch is None:
         yield unknown(resource.name, "disks", "which disks it has is not known yet")
         return
-    yield from attached(resource, [one.get("source") if isinstance(one, dict) else one for one in others or []], context)
-    sizes = [one.get("size", LOCAL_SSD_GIB) if isinstance(one, dict) else UNKNOWN for one in scratch or []]
-    yield from _scratch(machine, sizes, machine.hours)
+    yield from attached(resource, [one.get("source") for one in others], context)
+    yield from _scratch(machine, [one.get("size", LOCAL_SSD_GIB) for one in scratch], machine.hours)
 
 
 def _scratch(machine: Machine, sizes: list[Any], hours: Triple) -> Iterator[LineItem]:
@@ -104,18 +103,15 @@ def _scratch(machine: Machine, sizes: list[Any], hours: Triple) -> Iterator[Line
 
 def _addresses(resource: Declared, region: str, provisioning: str, hours: Triple) -> Iterator[LineItem]:
     """External addresses of a machine that runs; one that is reserved is billed here while it is in use."""
-    interfaces = resource.get("networkInterfaces")
-    if interfaces is UNKNOWN or any(one is UNKNOWN for one in interfaces or []):
-        yield unknown(resource.name, "external address", "whether it has one is not known yet")
-        return
-    addresses = [one for interface in interfaces or [] if isinstance(interface, dict) for one in [interface.get("accessConfigs")]]
-    six = [interface.get("ipv6AccessConfigs") for interface in interfaces or [] if isinstance(interface, dict)]
-    if any(one is UNKNOWN for one in [*addresses, *six]):
+    interfaces = parts(resource.get("networkInterfaces"))
+    four = None if interfaces is None else [parts(one.get("accessConfigs")) for one in interfaces]
+    six = None if interfaces is None else [parts(one.get("ipv6AccessConfigs")) for one in interfaces]
+    if four is None or six is None or None in four or None in six:
         yield unknown(resource.name, "external address", "whether it has one is not known yet")
         return
     if any(six):
         yield unknown(resource.name, "external IPv6 address", "no price of it is known")
-    if count := sum(len(one) for one in addresses if one):
+    if count := sum(len(one) for one in four if one):
         item: Item = "external-address-spot" if provisioning == "spot" else "external-address"
         yield listed(resource.name, "external address", item, region, scaled(hours, count))
 
@@ -202,14 +198,14 @@ def autoscaler(resource: Declared, context: Context) -> Iterator[LineItem]:
 
 
 def _disks_of_template(resource: Declared, made_from: Declared, machine: Machine) -> Iterator[LineItem]:
-    disks = made_from.get("disks")
-    if not isinstance(disks, list) or not all(isinstance(one, dict) for one in disks):
+    disks = parts(made_from.get("disks"))
+    if not disks or any(one.get("type") not in (None, "PERSISTENT", "SCRATCH") for one in disks):
         yield unknown(resource.name, "disks", "which disks its machines have is not known yet")
         return
     scratch = [one.get("diskSizeGb", LOCAL_SSD_GIB) for one in disks if one.get("type") == "SCRATCH"]
     for one in disks:
         if one.get("type") != "SCRATCH" and one.get("source") is None:
-            what = "boot disk" if one.get("boot") else "disk"
+            what = "boot disk" if one.get("boot") is True else "disk"
             disk = Disk(one.get("diskType"), one.get("diskSizeGb"), one.get("provisionedIops"), one.get("provisionedThroughput"))
             yield from disk_lines(resource.name, what, disk, machine.region, share_of_month(machine.hours))
     yield from _scratch(machine, scratch, machine.hours)

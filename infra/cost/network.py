@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 
+from infra.catalog import egress as transfer
 from infra.catalog import prices
 from infra.catalog.prices import PriceUnknown
 from infra.cost.context import Context, elsewhere, short
@@ -109,19 +110,36 @@ def security_policy(resource: Declared, context: Context) -> Iterator[LineItem]:
     yield listed(resource.name, "judged requests", "armor-requests-global", context.region, scaled(columns(requests), Decimal("0.001")))
 
 
-def egress(context: Context) -> LineItem:
-    """What leaves for the internet, at the price of the first TiB."""
-    amount = context.assume("internet_egress_gib")
-    try:
-        price = prices.price("internet-egress", context.region)
-    except PriceUnknown as error:
-        return unknown("", "internet egress", str(error))
-    beyond = amount.high > FIRST_TIB_GIB
-    note = "the price of the first TiB, for all of it: no other is known" if beyond else ""
-    return priced("", "internet egress", price, columns(amount), note)
+def egress(context: Context) -> Iterator[LineItem]:
+    """What leaves for the internet, each tier at its own rate. A destination that nobody assumes makes no line."""
+    for field, (what, destination) in EGRESS.items():
+        if not context.usage_of(field).high and destination != "world":
+            continue
+        amount = columns(context.assume(field))
+        try:
+            tiers = transfer.tiers(context.region, destination)
+        except PriceUnknown as error:
+            yield unknown("", what, str(error))
+            continue
+        ends = [start for start, _ in tiers[1:]]
+        for index, (start, rate) in enumerate(tiers):
+            part = within(amount, start, ends[index] if index < len(ends) else None)
+            if not index or part[2]:
+                note = f"above {start:f} GiB a month" if index else ""
+                yield priced("", what, rate, part, note)
 
 
-FIRST_TIB_GIB = 1024
+def within(amount: Triple, start: Decimal, end: Decimal | None) -> Triple:
+    """How much of an amount lies in a tier."""
+    low, expected, high = (max(ZERO, (one if end is None else min(one, end)) - start) for one in amount)
+    return (low, expected, high)
+
+
+EGRESS: Mapping[str, tuple[str, transfer.Destination]] = {
+    "internet_egress_gib": ("internet egress", "world"),
+    "egress_australia_gib": ("egress to Australia", "australia"),
+    "egress_china_gib": ("egress to China", "china"),
+}
 
 LINES = {
     NAT: nat,

@@ -69,11 +69,12 @@ def service(resource: Declared, context: Context) -> Iterator[LineItem]:
     """
     size = _size(resource.get("template.containers"))
     said = resource.get("template.containers.0.resources")
-    by_request = True if said is None else resource.get("template.containers.0.resources.cpuIdle") or False
+    by_request = said is None or resource.get("template.containers.0.resources.cpuIdle")
     least, most = _bounds(resource, "min"), _bounds(resource, "max")
     if why := elsewhere(resource, context.region):
         yield unknown(resource.name, "Cloud Run service", why)
         return
+    by_request = False if by_request is None else by_request
     if not isinstance(by_request, bool) or least is None or not (most is None or whole(most)):
         yield unknown(resource.name, "Cloud Run service", "its way of billing or its bounds are not known yet")
         return

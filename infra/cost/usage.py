@@ -154,6 +154,10 @@ class Usage(Spec):
     """GiB through NAT, both directions."""
     internet_egress_gib: Range = _range(0, 1, 20)
     """GiB that leave Google Cloud for the internet, worldwide except Australia and China."""
+    egress_australia_gib: Range = _range(0, 0, 0)
+    """GiB that leave for the internet in Australia."""
+    egress_china_gib: Range = _range(0, 0, 0)
+    """GiB that leave for the internet in China, Hong Kong excepted."""
     logs_gib: Range = _range(0, 1, 20)
     """GiB of logs that are ingested."""
     resources: dict[str, ResourceUsage] = {}

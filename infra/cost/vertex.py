@@ -67,7 +67,7 @@ def deployed_model_lines(
 def model_garden(resource: Declared, context: Context) -> Iterator[LineItem]:
     """A model of Model Garden on an endpoint of its own."""
     region, spec = resource.get("location"), f"{DEDICATED}.machineSpec"
-    machine_type = resource.get(f"{spec}.machineType")
+    machine_type, affinity = (resource.get(f"{spec}.{key}") for key in ("machineType", "reservationAffinity.reservationAffinityType"))
     if not isinstance(region, str):
         yield unknown(resource.name, "deployed model", "its location is not known yet")
     elif machine_type is None:
@@ -80,9 +80,7 @@ def model_garden(resource: Declared, context: Context) -> Iterator[LineItem]:
             accelerator_count=resource.get(f"{spec}.acceleratorCount"),
             min_replicas=resource.get(f"{DEDICATED}.minReplicaCount"),
             max_replicas=resource.get(f"{DEDICATED}.maxReplicaCount"),
-            provisioning=_provisioning(
-                resource.get(f"{DEDICATED}.spot"), resource.get(f"{spec}.reservationAffinity.reservationAffinityType")
-            ),
+            provisioning=_provisioning(resource.get(f"{DEDICATED}.spot"), affinity),
             region=region.lower(),
             context=context,
         )
