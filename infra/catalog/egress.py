@@ -71,18 +71,16 @@ def between(source: str, destination: str, service: Service = "compute", *, same
     """
     if unknown := [region for region in (source, destination) if region not in regions()]:
         raise PriceUnknown("transfer", unknown[0])
-    continent = continent_of(source)
+    ends = {continent_of(source), continent_of(destination)}
+    if len(ends) > 1:
+        dear = "australia" in ends or DEAR in (source, destination)
+        machines = _rate(_paths("compute", "cross-continent")["australia" if dear else ""], source)
+        return machines if service == "compute" else _from_bucket_afar(source, destination, machines)
+    path = "same-continent"
     if source == destination:
-        rows_of = _paths(service, "same-zone" if same_zone and service == "compute" else "same-region")
-    elif continent == continent_of(destination):
-        rows_of = _paths(service, "same-continent")
-    else:
-        rows_of = _paths("compute", "cross-continent")
-        dear = {continent, continent_of(destination)} & {"australia"} or DEAR in (source, destination)
-        continent = "australia" if dear else ""
-        if service == "storage":
-            return _from_bucket_afar(source, destination, _rate(rows_of[continent], source))
-    row = rows_of.get(continent) or rows_of.get("")
+        path = "same-zone" if same_zone and service == "compute" else "same-region"
+    found = _paths(service, path)
+    row = found.get(continent_of(source)) or found.get("")
     if row is None:
         raise PriceUnknown(f"transfer to {destination}", source)
     return _rate(row, source)
@@ -91,7 +89,7 @@ def between(source: str, destination: str, service: Service = "compute", *, same
 def _from_bucket_afar(source: str, destination: str, machines: Price) -> Price:
     """One old page says that internet rates apply; no figure of its own is known. So: between that of machines and that of the internet."""
     internet = tiers(source, "australia" if continent_of(destination) == "australia" else "world")[0][1]
-    note = "no figure is known: one page says that internet rates apply, machines pay less"
+    note = "no figure is known: one page says that internet rates apply; the lower bound is what machines may pay"
     return replace(internet, usd_low=min(machines.usd_low, internet.usd), tier="", trust="low", notes=note)
 
 

@@ -74,7 +74,7 @@ def test_a_huge_amount_is_all_but_ten_tib_at_the_last_rate():
 @pytest.mark.parametrize("region", ["us-central2", "nowhere1", "", "US-CENTRAL1"])
 def test_fails_where_no_rate_is_known(region):
     """Another region's rate is never taken."""
-    with pytest.raises(PriceUnknown, match="no price of internet egress to world in .* is known"):
+    with pytest.raises(PriceUnknown, match=r"no price of internet egress to world in .* is known"):
         egress.cost(Decimal(1), region)
 
 
