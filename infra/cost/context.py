@@ -80,9 +80,9 @@ class Context:
             path = f"usage.resources.{name}.{field}"
             bounds = f"{least:f} to {most:f}, as declared"
             self._outside[name, field] = Problem(path, f"{said} is outside of what is declared", bounds, "change it, or the declaration")
-        if said.low == said.high:
-            return (min(least, said.low), said.expected, max(most, said.high))
-        return columns(said)
+        used = Range(min(least, said.low), said.expected, max(most, said.high)) if said.low == said.high else said
+        self._assumptions[f"resources.{name}.{field}"] = Assumption(f"resources.{name}.{field}", used, False)
+        return columns(used)
 
     def per_resource(self, name: str, field: str) -> Range:
         """What the stack file says of one thing, else the default of a small shop."""

@@ -49,7 +49,7 @@ def table(estimate: Estimate) -> RenderableType:
 
 
 def _title(line: LineItem) -> str:
-    if not line.resource or line.resource in line.what:
+    if not line.resource or line.resource in line.what.split():
         return line.what
     return f"{line.resource}: {line.what}"
 
