@@ -55,6 +55,8 @@ def cluster(resource: Declared, context: Context) -> Iterator[LineItem]:
     place, autopilot, removed = resource.get("location"), resource.get("enableAutopilot"), resource.get("removeDefaultNodePool")
     if not isinstance(place, str) or autopilot not in (None, False, True) or removed not in (None, False, True):
         context.machines.append(None)
+        for field in PODS:
+            context.given(resource.name, field)
         yield unknown(resource.name, "Cluster", "its location, mode or default pool is not known yet")
         return
     where = _place(None, resource)
@@ -154,9 +156,12 @@ def _place(pool: Declared | None, cluster: Declared | None) -> _Place:
 def _count(pool: Declared, name: str, place: _Place, context: Context) -> Triple | str:
     """Nodes of the pool in all its zones, or why they are not known."""
     scaling = pool.get("autoscaling")
+    if scaling is UNKNOWN:
+        context.given(name, "nodes")
     if scaling is UNKNOWN or (scaling is not None and not isinstance(scaling, dict)):
         return "its bounds are not known yet"
     if scaling:
+        context.given(name, "nodes")
         keys = ("totalMinNodeCount", "totalMaxNodeCount")
         total = any(scaling.get(key) not in (None, 0) for key in keys)
         found = bounds(*(scaling.get(key) for key in (keys if total else ("minNodeCount", "maxNodeCount"))))

@@ -10,7 +10,7 @@ from typing import Any
 from infra.catalog import tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
-from infra.cost.context import Context, bounds, parts, whole
+from infra.cost.context import Context, bounds, parts, short, whole
 from infra.cost.disks import LOCAL_SSD_GIB, Disk, attached, disk_lines, local_ssd_lines, share_of_month
 from infra.cost.line import ALWAYS, MONTH, NOTHING, LineItem, Triple, free, listed, scaled, times, unknown
 from infra.cost.machine import Machine, gpus_of, machine_lines, provisioning_of, tpu_line
@@ -19,6 +19,10 @@ from infra.declared import UNKNOWN, Declared
 TEMPLATES = (
     "gcp:compute/instanceTemplate:InstanceTemplate",
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
+)
+GROUPS = (
+    "gcp:compute/instanceGroupManager:InstanceGroupManager",
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager",
 )
 AUTOSCALERS = ("gcp:compute/autoscaler:Autoscaler", "gcp:compute/regionAutoscaler:RegionAutoscaler")
 NODE_EXTRAS = ("dataDisks", "networkConfig.enableExternalIps", "networkConfigs")
@@ -139,23 +143,46 @@ def node(resource: Declared, context: Context) -> Iterator[LineItem]:
 
 
 def template(resource: Declared, context: Context) -> Iterator[LineItem]:
-    yield free(resource.name, resource.type.rpartition(":")[2], "a template costs nothing: the group's machines do")
+    yield free(resource.name, short(resource), "a template costs nothing: the group's machines do")
 
 
 def group(resource: Declared, context: Context) -> Iterator[LineItem]:
     """A managed group, zonal or regional: as many machines as it is declared to have, or as its autoscaler may make."""
-    what = resource.type.rpartition(":")[2]
-    place = resource.get("zone") if resource.get("zone") is not None else resource.get("region")
-    made_from = _template_of(resource, context)
+    context.given(resource.name, "hours_month")
+    yield from _of_template(resource, resource, _count(resource, context), None, context)
+
+
+def resize_request(resource: Declared, context: Context) -> Iterator[LineItem]:
+    """Machines that a zonal group gets once, together, and that are deleted after the run that was asked for."""
+    context.given(resource.name, "hours_month")
+    owner = context.referred(resource, "instanceGroupManager", GROUPS)
+    size, seconds = resource.get("resizeBy"), resource.get("requestedRunDuration.seconds")
+    seconds = int(seconds) if isinstance(seconds, str) and seconds.isascii() and seconds.isdigit() else seconds
+    if owner is None or not whole(size) or not (seconds is None or whole(seconds)):
+        context.machines.append(None)
+        yield unknown(resource.name, short(resource), "its group, how many machines it asks for, or for how long, is not known yet")
+        return
+    yield from _of_template(resource, owner, scaled(ALWAYS, size), None if seconds is None else Decimal(seconds) / 3600, context)
+
+
+def _of_template(resource: Declared, owner: Declared, count: Triple | str, once: Decimal | None, context: Context) -> Iterator[LineItem]:
+    """
+    Machines of a group.
+
+    Args:
+        count: How many, or why that is not known.
+        once: Hours after which they are deleted; None where only the template may say.
+    """
+    zone, place = owner.get("zone"), owner.get("region") if owner.get("zone") is None else owner.get("zone")
+    made_from = _template_of(owner, context)
     bought = None if made_from is None else _bought(made_from)
-    count = _count(resource, context)
     if isinstance(count, str) or bought is None or made_from is None or not isinstance(place, str):
         context.machines.append(None)
         why = count if isinstance(count, str) else "its one template, its place, or what machines the template makes is not known yet"
-        yield unknown(resource.name, what, why)
+        yield unknown(resource.name, short(resource), why)
         return
-    each, note = context.hours(resource.name, bought.once)
-    region = place.lower() if resource.get("zone") is None else region_of(place.lower())
+    each, note = context.hours(resource.name, bought.once if once is None else once)
+    region = place.lower() if zone is None else region_of(place.lower())
     hours = times(count, each)
     context.stand(count, each)
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
@@ -181,6 +208,7 @@ def _count(resource: Declared, context: Context) -> Triple | str:
     ]
     size = resource.get("targetSize")
     if autoscalers:
+        context.given(resource.name, "nodes")
         found = bounds(*(autoscalers[0].get(f"autoscalingPolicy.{key}") for key in ("minReplicas", "maxReplicas")))
         return "the bounds of its autoscaler are not known yet" if found is None else context.between(resource.name, "nodes", *found)
     if whole(size):
@@ -190,8 +218,7 @@ def _count(resource: Declared, context: Context) -> Triple | str:
 
 def autoscaler(resource: Declared, context: Context) -> Iterator[LineItem]:
     """What it makes is the group's; with one whose group is not found, nothing says what it makes."""
-    groups = ("gcp:compute/instanceGroupManager:InstanceGroupManager", "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager")
-    if context.referred(resource, "target", groups) is None:
+    if context.referred(resource, "target", GROUPS) is None:
         yield unknown(resource.name, "Autoscaler", "which group it scales is not known yet")
     else:
         yield free(resource.name, "Autoscaler", "the machines it makes are billed with their group")
@@ -214,8 +241,8 @@ def _disks_of_template(resource: Declared, made_from: Declared, machine: Machine
 LINES = {
     "gcp:compute/instance:Instance": instance,
     "gcp:tpu/v2Vm:V2Vm": node,
-    "gcp:compute/instanceGroupManager:InstanceGroupManager": group,
-    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": group,
+    "gcp:compute/resizeRequest:ResizeRequest": resize_request,
+    **dict.fromkeys(GROUPS, group),
     **dict.fromkeys(TEMPLATES, template),
     **dict.fromkeys(AUTOSCALERS, autoscaler),
 }

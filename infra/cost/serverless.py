@@ -71,6 +71,7 @@ def service(resource: Declared, context: Context) -> Iterator[LineItem]:
     said = resource.get("template.containers.0.resources")
     by_request = said is None or resource.get("template.containers.0.resources.cpuIdle")
     least, most = _bounds(resource, "min"), _bounds(resource, "max")
+    given = context.given(resource.name, "instances")
     if why := elsewhere(resource, context.region):
         yield unknown(resource.name, "Cloud Run service", why)
         return
@@ -78,7 +79,6 @@ def service(resource: Declared, context: Context) -> Iterator[LineItem]:
     if not isinstance(by_request, bool) or least is None or not (most is None or whole(most)):
         yield unknown(resource.name, "Cloud Run service", "its way of billing or its bounds are not known yet")
         return
-    given = context.given(resource.name, "instances")
     if most is None and given is None:
         say = f"say template.scaling.maxInstanceCount, or usage.resources.{resource.name}.instances"
         yield unknown(resource.name, "Cloud Run service", f"no maximum of its instances is declared: {say}")

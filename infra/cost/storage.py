@@ -54,10 +54,11 @@ def storage_class(resource: Declared) -> str | None:
 def bucket(resource: Declared, context: Context) -> Iterator[LineItem]:
     """What lies there, and what is read back from a colder class. Operations are assumed for all buckets together."""
     field, kind = OF_THE_STACK.get((BUCKET, resource.name)), storage_class(resource)
+    amount = _kept(resource, field, context)
+    back = context.given(resource.name, "retrieved_gib") if kind in RETRIEVAL else None
     if why := elsewhere(resource, context.region):
         yield unknown(resource.name, "Bucket", why)
         return
-    amount = _kept(resource, field, context)
     if kind is None:
         yield unknown(resource.name, "Bucket", f"no price of storage class {resource.get('storageClass')}")
         return
@@ -70,7 +71,6 @@ def bucket(resource: Declared, context: Context) -> Iterator[LineItem]:
     else:
         yield context.metered(resource.name, f"{resource.name} bucket", CLASSES[kind], context.region, columns(amount))
     if kind in RETRIEVAL:
-        back = context.given(resource.name, "retrieved_gib")
         if back is None:
             say = f"say usage.resources.{resource.name}.retrieved_gib"
             yield unknown(resource.name, "retrieval", f"no assumption says how much is read back: {say}")
@@ -102,10 +102,10 @@ def operations(buckets: list[Declared], context: Context) -> Iterator[LineItem]:
 
 def repository(resource: Declared, context: Context) -> Iterator[LineItem]:
     """A repository of Artifact Registry."""
+    amount = _kept(resource, "images_gib" if resource.name == "images" else None, context)
     if why := elsewhere(resource, context.region):
         yield unknown(resource.name, "Repository", why)
         return
-    amount = _kept(resource, "images_gib" if resource.name == "images" else None, context)
     if amount is None:
         say = f"say usage.resources.{resource.name}.gib"
         yield unknown(resource.name, "Repository", f"no assumption says how much repository {resource.name} holds: {say}")

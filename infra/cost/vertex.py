@@ -44,6 +44,7 @@ def deployed_model_lines(
     what = "deployed model"
     found = bounds(min_replicas, min_replicas if max_replicas is None else max_replicas)
     if found is None:
+        context.given(usage_name or name, "replicas")
         yield unknown(name, what, "its least or most replicas are not known yet")
         return
     replicas = context.between(usage_name or name, "replicas", *found) if found[0] != found[1] else (found[0],) * 3

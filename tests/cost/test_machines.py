@@ -196,6 +196,21 @@ def test_an_autoscaler_bounds_its_group() -> None:
     assert {one.name for one in result.assumptions} >= {"resources.serve.nodes"}
 
 
+def test_a_resize_request_is_machines_that_are_deleted_after_their_run() -> None:
+    """Two more machines for 73 hours, flex-start, of a group of none; expected once, at most again and again."""
+    made_from = template(machineType="a3-highgpu-8g", scheduling={"provisioningModel": "FLEX_START"})
+    empty = group(made_from, targetSize=0)
+    inputs = {"instanceGroupManager": UNKNOWN, "resizeBy": 2, "requestedRunDuration": {"seconds": "262800"}}
+    request = declared("gcp:compute/resizeRequest:ResizeRequest", "train", inputs, empty)
+    line = found(made_from, empty, request, name="train")["a3-highgpu-8g flex-start"]
+    once = 2 * 73 * Decimal("38.3200383")
+    assert month(line) == usd(once, once, 10 * once)
+    assert month(found(made_from, empty, request)["a3-highgpu-8g flex-start"]) == ("0", "0", "0")
+    for change in ({"resizeBy": UNKNOWN}, {"requestedRunDuration": {"seconds": UNKNOWN}}):
+        assert not estimated(made_from, empty, declared(request.type, "train", inputs | change, empty), region=REGION).complete
+    assert found(made_from, request, name="train")["ResizeRequest"].status == "unknown"
+
+
 @pytest.mark.parametrize(
     "change",
     [{"targetSize": UNKNOWN}, {"targetSize": None}, {"versions": UNKNOWN}, {"versions": []}, {"versions": [{}, {}]}, {"zone": UNKNOWN}],
