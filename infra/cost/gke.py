@@ -72,8 +72,11 @@ def cluster(resource: Declared, context: Context) -> Iterator[LineItem]:
         yield unknown(resource.name, "auto-provisioned nodes", why)
     if resource.get("enterpriseConfig.desiredTier") == "ENTERPRISE":
         yield unknown(resource.name, "GKE Enterprise", "the sources disagree on its fee")
-    pools = resource.get("nodePools")
-    if isinstance(pools, list | tuple) and pools:
+    pools = [] if resource.get("nodePools") is None else resource.get("nodePools")
+    if not isinstance(pools, list | tuple):
+        context.machines.append(None)
+        yield unknown(resource.name, "node pools", "which pools it has is not known yet")
+    elif pools:
         for index, inputs in enumerate(pools):
             yield from _inline(resource, index, inputs, context)
     elif not removed:

@@ -269,7 +269,16 @@ def test_a_pool_of_a_cluster_that_is_not_declared_says_what_it_lacks() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"location": UNKNOWN}, {"enableAutopilot": UNKNOWN}, {"removeDefaultNodePool": UNKNOWN}, {"clusterAutoscaling": {"enabled": True}}],
+    [
+        {"location": UNKNOWN},
+        {"enableAutopilot": UNKNOWN},
+        {"removeDefaultNodePool": UNKNOWN},
+        {"clusterAutoscaling": {"enabled": True}},
+        {"clusterAutoscaling": {"enabled": UNKNOWN}},
+        {"nodePools": UNKNOWN},
+        {"nodePools": [UNKNOWN]},
+        {"enterpriseConfig": {"desiredTier": "ENTERPRISE"}},
+    ],
     ids=str,
 )
 def test_what_is_not_known_of_a_cluster_is_unknown(change: dict[str, Any]) -> None:
