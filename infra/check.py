@@ -5,8 +5,8 @@ A stack, looked at before it exists: what it declares, which rules hold, what it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
 
+RESOURCES = "usage.resources"
 FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
 
 
@@ -108,7 +109,24 @@ def check(file: StackFile, shown: str | None = None) -> Checked:
     from infra.stack import StackSpec
 
     spec = StackSpec.load(file.path, shown)
-    return Checked(file, spec, collect(lambda: declare(spec, file.stack), file.stack))
+    checked = Checked(file, spec, collect(lambda: declare(spec, file.stack), file.stack))
+    if spec.usage.resources and (problems := checked.estimate.problems):
+        raise SpecError(shown or str(file.path), _with_lines(problems, spec.usage.resources, file.path))
+    return checked
+
+
+def _with_lines(problems: Sequence[Problem], names: Iterable[str], path: Path) -> list[Problem]:
+    """Problems of `usage.resources`, each with its line in the file. The name of a resource may hold dots."""
+    from infra.yaml_file import read
+
+    file = read(path)
+    found = []
+    for one in problems:
+        rest = one.path.removeprefix(f"{RESOURCES}.")
+        name = max((name for name in names if f"{rest}.".startswith(f"{name}.")), key=len)
+        field = [rest[len(name) + 1 :]] if rest != name else []
+        found.append(replace(one, line=file.line_of(("config", "accelform:usage", "resources", name, *field))))
+    return sorted(found, key=lambda one: one.line or 0)
 
 
 def place(resource: Declared) -> str:

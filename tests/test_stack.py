@@ -502,6 +502,16 @@ def test_reads_a_merge_of_several_maps(base: dict[str, Any], stack_file: Write, 
     assert StackSpec.load(path).usage.data_gib.low == 3
 
 
+@pytest.mark.parametrize(("text", "fine"), [("0", True), ("0.0", True), ("00", False), ("0x0", False), ("0_0", False), ("007", False)])
+def test_a_single_zero_is_a_number(tmp_path: Path, text: str, fine: bool) -> None:
+    """Nothing at all can be assumed, as 0; what only may mean 0 is refused."""
+    path = tmp_path / "Pulumi.try.yaml"
+    path.write_text(f"config:\n  accelform:usage: {{data_gib: {text}}}\n", encoding="utf-8")
+    with pytest.raises(SpecError) as error:
+        StackSpec.load(path)
+    assert ("usage.data_gib" not in {one.path for one in error.value.problems}) == fine
+
+
 def test_fails_on_a_network_that_nothing_uses(base: dict[str, Any], stack_file: Write) -> None:
     """A key that would do nothing is refused."""
     base["accelform:network"] = {"cidr": "10.1.0.0/20"}

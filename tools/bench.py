@@ -19,11 +19,15 @@ ROOT = Path(__file__).parent.parent
 COMMAND = str(Path(sys.executable).parent / "accelform")
 MANY = 40
 JUDGED = 10_000
+COSTED = (1, 10, MANY)
 GOALS_SECONDS = {
     "accelform --help": 0.3,
     "check of one stack": 2.0,
     f"check of {MANY} stacks, each": 0.3,
     f"{JUDGED:,} validations": 5.0,
+    "cost of 1 stack": 2.0,
+    "cost of 10 stacks": 4.0,
+    f"cost of {MANY} stacks": 12.0,
 }
 
 
@@ -86,12 +90,16 @@ def main(runs: int, as_json: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         many_stacks(Path(name))
         one = seconds([COMMAND, "check", "us-east5"], runs)
+        names = [path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in sorted(Path(name).iterdir())]
         measured = {
             "accelform --help": seconds([COMMAND, "--help"], runs),
             "check of one stack": one,
             f"check of {MANY} stacks, each": [value / MANY for value in seconds([COMMAND, "check", "--stacks", name], max(1, runs // 2))],
             f"{JUDGED:,} validations": judging_seconds(runs),
         }
+        for count in COSTED:
+            command = [COMMAND, "cost", "--stacks", name, *names[:count]]
+            measured[f"cost of {count} stack{'s' * (count > 1)}"] = seconds(command, max(1, runs // 2))
     share = import_seconds() / statistics.median(one)
     figures = {
         what: {"median_s": statistics.median(values), "min_s": min(values), "max_s": max(values)} for what, values in measured.items()

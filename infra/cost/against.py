@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
-from infra.cost.estimate import ZERO, Estimate, LineItem, Triple
+from infra.cost.estimate import Estimate
+from infra.cost.line import ZERO, LineItem, Triple
 from infra.cost.report import CENT, COLUMNS, cents, title
 
 Change = Literal["new", "gone", "dearer", "cheaper", "same", "unknown"]

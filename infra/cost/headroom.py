@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from infra.catalog import fx
 from infra.catalog.fx import Rate
-from infra.cost.estimate import HOURS, Estimate
+from infra.cost.estimate import Estimate
+from infra.cost.usage import HOURS
 
 if TYPE_CHECKING:
     from infra.components.budget import BudgetSpec

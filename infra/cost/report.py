@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
-from infra.cost.estimate import Estimate, LineItem, Triple
+from infra.cost.estimate import Estimate
+from infra.cost.line import LineItem, Triple
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,7 +48,7 @@ def table(estimate: Estimate) -> RenderableType:
 
 def title(line: LineItem) -> str:
     """What a line is of, and of which resource where its name does not say."""
-    if not line.resource or line.resource in line.what:
+    if not line.resource or line.resource in line.what.split():
         return line.what
     return f"{line.resource}: {line.what}"
 

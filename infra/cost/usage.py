@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from infra.spec import Spec, problem
 
 COLUMNS = ("low", "expected", "high")
-QUANTITY_MAX = 10**12
+HOURS = Decimal(730)
+"""Hours of a month: 365 days / 12."""
 QUANTITY_MAX = 10**12
 """A slip of the exponent is refused: amounts stay within the digits that Decimal keeps."""
 
@@ -95,6 +96,47 @@ def _range(low: int, expected: int, high: int) -> Range:
     return Range(Decimal(low), Decimal(expected), Decimal(high))
 
 
+def _hours(value: Range | None) -> Range | None:
+    if value is not None and value.high > HOURS:
+        raise problem("is more than a month has", allowed=f"0 to {HOURS} hours")
+    return value
+
+
+class ResourceUsage(Spec):
+    """What one resource is assumed to do in a month. Say only what you know: what is not said is at its least, or unknown, never 0."""
+
+    nodes: Range | None = None
+    """
+    Nodes of a node pool, or machines of a managed group: the average over the month, within the declared minimum and maximum.
+    One number is what is expected; low and high stay at the minimum and the maximum.
+    """
+    replicas: Range | None = None
+    """Replicas of a model on Vertex AI: the average over the month, within the declared minimum and maximum."""
+    instances: Range | None = None
+    """Instances of a Cloud Run service: the average over the month, within the declared minimum and maximum."""
+    hours_month: Annotated[Range | None, AfterValidator(_hours)] = None
+    """Hours a month that a machine stands, or that the tasks of a Cloud Run job run."""
+    gib: Range | None = None
+    """GiB that are stored: in a bucket or a repository that the component `storage` does not make, in a table of BigQuery."""
+    retrieved_gib: Range | None = None
+    """GiB that are read from a bucket of a colder class than Standard, which bills each of them."""
+    traffic_gib: Range | None = None
+    """GiB through a forwarding rule, in and out; GiB that a topic is sent or a subscription delivers."""
+    requests_thousands: Range | None = None
+    """Thousands of requests to a Cloud Run service or past a security policy, of accesses to a secret, of operations with a key."""
+    pod_vcpus: Range | None = None
+    """vCPUs that the pods of an Autopilot cluster request: the average over the month."""
+    pod_memory_gib: Range | None = None
+    """GiB of memory that the pods of an Autopilot cluster request: the average over the month."""
+    pod_storage_gib: Range | None = None
+    """GiB of ephemeral storage that the pods of an Autopilot cluster request: the average over the month."""
+
+
+PER_RESOURCE = tuple(ResourceUsage.model_fields)
+DEFAULTS = {"traffic_gib": _range(1, 10, 100), "requests_thousands": _range(1, 100, 1000)}
+"""What is assumed of each such resource where the stack file says nothing: those of a small shop, not facts."""
+
+
 class Usage(Spec):
     """Assumptions for the cost estimate, a month. Its defaults are those of a small shop, not facts: set what you know."""
 
@@ -112,5 +154,11 @@ class Usage(Spec):
     """GiB through NAT, both directions."""
     internet_egress_gib: Range = _range(0, 1, 20)
     """GiB that leave Google Cloud for the internet, worldwide except Australia and China."""
+    egress_australia_gib: Range = _range(0, 0, 0)
+    """GiB that leave for the internet in Australia."""
+    egress_china_gib: Range = _range(0, 0, 0)
+    """GiB that leave for the internet in China, Hong Kong excepted."""
     logs_gib: Range = _range(0, 1, 20)
     """GiB of logs that are ingested."""
+    resources: dict[str, ResourceUsage] = {}
+    """By logical name, as `accelform check` prints it: what one resource does. A name or a field that changes nothing is refused."""

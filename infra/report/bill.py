@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from infra.cost.estimate import Estimate, LineItem
-from infra.cost.report import COLUMNS, FOURTH_PLACE, cents
+from infra.cost.estimate import Estimate
+from infra.cost.line import LineItem
+from infra.cost.report import COLUMNS, FOURTH_PLACE, cents, title
 from infra.report.document import plot
-from infra.report.findings import title, total
+from infra.report.findings import total
 from infra.report.markup import Html, cell, details, h, joined, linked, row, table
 
 PLOT = "plot-month"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infra.check import Checked
-from infra.cost.estimate import Estimate, LineItem
-from infra.cost.report import cents
+from infra.cost.estimate import Estimate
+from infra.cost.report import cents, title
 from infra.report.markup import Html, cell, h, row, table
 
 
@@ -79,11 +79,6 @@ def _budgets(checked: Checked) -> Iterator[Html]:
     for one in headroom(checked.estimate, checked.spec.budgets):
         over = "over" if one.over in ("yes", "may be") else None
         yield h("ul", *(h("li", line.strip(), class_=over) for line in lines([one])))
-
-
-def title(line: LineItem) -> str:
-    """A line by its resource, unless its own words say it."""
-    return line.what if not line.resource or line.resource in line.what else f"{line.resource}: {line.what}"
 
 
 def dates(estimate: Estimate) -> str:

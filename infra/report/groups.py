@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from infra.cost.estimate import LineItem
+from infra.cost.line import LineItem
 from infra.declared import Declared
 
 WHOLE = "whole stack"

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import plotly.io
 
 from infra.catalog.things import Hour
-from infra.cost.estimate import LineItem
+from infra.cost.line import LineItem
 from infra.cost.report import COLUMNS, cents
 from infra.report.markup import escaped
 from infra.report.rates import WAYS, Rates, Region

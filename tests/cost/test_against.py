@@ -9,7 +9,8 @@ import pytest
 
 from infra.cost import against
 from infra.cost.against import difference
-from infra.cost.estimate import Estimate, LineItem, Status
+from infra.cost.estimate import Estimate
+from infra.cost.line import LineItem, Status
 
 
 def line(resource: str, what: str, *month: str, status: Status = "priced", note: str = "") -> LineItem:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from infra.catalog import fx
 from infra.components.budget import BudgetSpec
 from infra.cost import headroom
-from infra.cost.estimate import Estimate, LineItem
+from infra.cost.estimate import Estimate
+from infra.cost.line import LineItem
 
 PERIOD = {"from": "2026-12-01", "until": "2027-02-28"}
 

@@ -114,3 +114,9 @@ def test_importing_the_rules_loads_no_sdk() -> None:
     """Rules read the neutral form alone."""
     program = "import sys, infra.policy.rules; print('pulumi' in sys.modules, 'pulumi_policy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split() == ["False", "False"]
+
+
+def test_a_cluster_that_is_only_read_need_not_split_its_bill() -> None:
+    """Others own it, and a read says no inputs but its name."""
+    cluster = Declared("gcp:container/cluster:Cluster", "theirs", {"location": cases.REGION}, existing=True)
+    assert [one.rule for one in check([cluster], cases.REGION)] == []

@@ -10,8 +10,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from infra.cost.estimate import HOURS, ZERO, Estimate, Triple
+from infra.cost.estimate import Estimate
+from infra.cost.line import ZERO, Triple
 from infra.cost.report import title
+from infra.cost.usage import HOURS
 from infra.errors import Problem, SpecError
 
 FOLDER = Path(__file__).parent

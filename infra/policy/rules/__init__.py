@@ -1,7 +1,7 @@
 """One rule, one file."""
 
 from infra.policy.rule import Rule
-from infra.policy.rules import member_iam, no_external_address, offered_in_zone, own_service_account, same_region
+from infra.policy.rules import cost_allocation, member_iam, no_external_address, offered_in_zone, own_service_account, same_region
 
 RULES: tuple[Rule, ...] = (
     same_region.RULE,
@@ -9,4 +9,5 @@ RULES: tuple[Rule, ...] = (
     no_external_address.RULE,
     own_service_account.RULE,
     member_iam.RULE,
+    cost_allocation.RULE,
 )

@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from infra.cost.actual import billed
 from infra.cost.actual.billed import Billed, Period, compare
-from infra.cost.estimate import Estimate, LineItem
+from infra.cost.estimate import Estimate
+from infra.cost.line import LineItem
 from infra.errors import SpecError
 
 TABLE = "shop-billing.billing.gcp_billing_export_resource_v1_01ABCD_23EF45_67890A"
