@@ -62,7 +62,7 @@ def test_machines_get_all_of_it_as_data(accelform: Accelform) -> None:
     assert data["wish"]["accelerator_type"] == "nvidia-tesla-t4"
     assert [(one["part"], one["allowed"]) for one in data["reasons"]] == [("count", ["2", "4", "1"])]
     assert data["nearest"][0]["wish"]["count"] == 1
-    assert data["nearest"][0]["usd_hour"] == "0.56999800"
+    assert data["nearest"][0]["usd_hour"] == "0.569998"
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
         (folder / name).chmod(0o644)
     real = tables.DATA
-    for name in ("prices.csv", "machine_prices.csv", "tpu_shapes.csv", "gpu_machines.csv", "gpu_attachments.csv", "gpus.csv"):
-        (folder / name).write_bytes((real / name).read_bytes())
+    for path in real.glob("*.csv"):
+        if not (folder / path.name).exists():
+            (folder / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(tables, "DATA", folder)
     for table in ("zones", "gpu_zones", "regions"):
         tables.rows.cache_clear()
