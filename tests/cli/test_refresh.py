@@ -107,7 +107,7 @@ def test_no_difference_leaves_every_byte(data: Path, monkeypatch: pytest.MonkeyP
     out = capsys.readouterr().out
     assert "Google Cloud as project tw-shop-ml sees it: no difference; rows unchanged: zones 3, gpu_zones 1, regions 1\n" in out
     assert "nothing to write: every file is as it was\n" in out
-    assert "prices are not refreshed: prices as of 2026 to 2026-11; machine_prices as of 2025-08 to 2026-07-30\n" in out
+    assert "prices are not refreshed: prices as of 2024-03-07 to 2026-11; machine_prices as of 2025-08 to 2026-07-30\n" in out
 
 
 def test_a_difference_is_shown_and_not_written(data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,7 +234,7 @@ def test_machines_get_all_of_it(data: Path, accelform: Accelform, monkeypatch: p
     assert told["new_names"] == [{"name": "g2-future-1", "list": MACHINES, "zones": ["us-east1-b"]}]
     assert told["no_answer"] == [{"list": GPUS, "places": [], "level": "unknown", "message": "no", "fix": "grant it"}]
     assert told["unchanged"] == {"zones": 0, "gpu_zones": 1, "regions": 1}
-    assert told["prices"]["prices"] == {"refreshed": False, "oldest": "2026", "newest": "2026-11"}
+    assert told["prices"]["prices"] == {"refreshed": False, "oldest": "2024-03-07", "newest": "2026-11"}
 
 
 @pytest.mark.parametrize(
