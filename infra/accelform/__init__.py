@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infra.accelform.provider import Provider
+from infra.accelform.queued_resource import QueuedResource
 from infra.accelform.spend_cap import SpendCap
 
-__all__ = ["Provider", "SpendCap"]
+__all__ = ["Provider", "QueuedResource", "SpendCap"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +15,9 @@ from pulumi.runtime.proto import provider_pb2
 from infra.errors import nearest
 from infra.provider import schema
 from infra.provider.check import Check
+from infra.provider.engine_log import EngineLog
 from infra.provider.google import Google, Settings
-from infra.provider.resource import Change, FailedAfterMadeError, Made, Resource
+from infra.provider.resource import Change, FailedAfterMadeError, Made, Note, Resource
 from infra.provider.resources import RESOURCES
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
 from infra.provider.values import Decoded, Unknown, encode, written
@@ -28,15 +30,34 @@ class Accelform(Provider):
     Args:
         http: Sends the requests. (default: to where the configuration says)
         pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
+        say: Shows a note to the user, for a URN. (default: in the log of the engine that shook hands)
+        now: A clock in seconds, for deadlines.
+        date: Seconds since 1970.
     """
 
     version = "0.1.0"
 
-    def __init__(self, http: httpx.Client | None = None, pause: Callable[[float], bool] | None = None) -> None:
+    def __init__(
+        self,
+        http: httpx.Client | None = None,
+        pause: Callable[[float], bool] | None = None,
+        say: Callable[[str, Note], None] | None = None,
+        now: Callable[[], float] = time.monotonic,
+        date: Callable[[], float] = time.time,
+    ) -> None:
         super().__init__()
         self._http = http
         self._pause = pause or self.cancelled.wait
+        self._say = say
+        self._now = now
+        self._date = date
         self._google: Google | None = None
+
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        if self._say is None and request.engine_address:
+            log = EngineLog(request.engine_address)
+            self._say = lambda urn, note: log.say(urn, note.text, warns=note.warns)
+        return super().Handshake(request, context)
 
     def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema.package()))
@@ -57,7 +78,7 @@ class Accelform(Provider):
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         given = {key: value for key, value in Decoded(request.args).values.items() if not isinstance(value, Unknown)}
         settings = Settings(sandbox=str(given.get("sandbox", "")), charged=str(given.get("billingProject", "")))
-        self._google = Google(settings, self._pause, http=self._http)
+        self._google = Google(settings, self._pause, self._now, self._http, self._date)
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     # Resources
@@ -80,6 +101,9 @@ class Accelform(Provider):
         old, new, state = Decoded(_old_inputs(request)), Decoded(request.news), Decoded(request.olds)
         kind = _kind(request.urn)
         found = list(kind.changes(old.values, new.values, state.values))
+        if self._say is not None and not any(change.replaces for change in found):
+            for note in kind.notes(old.values, new.values, state.values):
+                self._say(request.urn, note)
         return provider_pb2.DiffResponse(
             changes=provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE,
             diffs=sorted({str(change.path[0]) for change in found}),
@@ -94,9 +118,9 @@ class Accelform(Provider):
         given = Decoded(request.properties)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=_state(kind, kind.foreseen(given.values, {}), given))
+            return provider_pb2.CreateResponse(properties=_state(kind, Made("", kind.foreseen(given.values, {})), given))
         made = self._done(lambda: self._resource(kind, request).create(given.values), kind, given, request.properties)
-        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made.outputs, given))
+        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made, given))
 
     @sentences
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -107,9 +131,9 @@ class Accelform(Provider):
             return provider_pb2.ReadResponse()
         given = inputs if inputs.values else state
         known = schema.resource(kind.token)["inputProperties"]
-        marked = {*given.secrets, *schema.secrets(known, found.inputs)}
+        marked = {*given.secrets, *schema.secrets(known, found.inputs), *found.secrets}
         return provider_pb2.ReadResponse(
-            id=found.id, properties=_state(kind, found.outputs, given), inputs=encode(found.inputs, _present(marked, found.inputs))
+            id=found.id, properties=_state(kind, found, given), inputs=encode(found.inputs, _present(marked, found.inputs))
         )
 
     @sentences
@@ -117,10 +141,10 @@ class Accelform(Provider):
         state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=_state(kind, kind.foreseen(new.values, state.values), new))
+            return provider_pb2.UpdateResponse(properties=_state(kind, Made("", kind.foreseen(new.values, state.values)), new))
         resource = self._resource(kind, request)
         made = self._done(lambda: resource.update(request.id, state.values, old.values, new.values), kind, new, request.news)
-        return provider_pb2.UpdateResponse(properties=_state(kind, made.outputs, new))
+        return provider_pb2.UpdateResponse(properties=_state(kind, made, new))
 
     @sentences
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -142,13 +166,15 @@ class Accelform(Provider):
     def _resource(self, kind: type[Resource], request: Any) -> Resource:
         if self._google is None:
             raise ProviderError("the provider is not configured")
-        return kind(self._google, getattr(request, "timeout", 0) or None)
+        say = self._say
+        tell = None if say is None else lambda note: say(request.urn, note)
+        return kind(self._google, getattr(request, "timeout", 0) or None, tell)
 
     def _done(self, do: Callable[[], Made], kind: type[Resource], given: Decoded, inputs: struct_pb2.Struct) -> Made:
         try:
             return do()
         except FailedAfterMadeError as error:
-            properties = _state(kind, error.made.outputs, given)
+            properties = _state(kind, error.made, given)
             raise MadeButNotReadyError(given.hide(str(error)), error.made.id, properties, inputs) from None
         except ProviderError as error:
             raise ProviderError(given.hide(str(error))) from None
@@ -162,10 +188,10 @@ def _kind(urn: str) -> type[Resource]:
     return RESOURCES[token]
 
 
-def _state(kind: type[Resource], outputs: dict[str, Any], given: Decoded) -> struct_pb2.Struct:
-    """Outputs as they are kept: what was secret in the inputs is so here, and what the schema says is."""
+def _state(kind: type[Resource], made: Made, given: Decoded) -> struct_pb2.Struct:
+    """Outputs as they are kept: what was secret in the inputs is so here, what the schema says is, and what may be."""
     known = schema.resource(kind.token)["properties"]
-    return encode(outputs, _present({*given.secrets, *schema.secrets(known, outputs)}, outputs))
+    return encode(made.outputs, _present({*given.secrets, *schema.secrets(known, made.outputs), *made.secrets}, made.outputs))
 
 
 def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | int, ...]]:

@@ -47,7 +47,11 @@ class UnclearError(ProviderError):
 
 
 class OperationError(ProviderError):
-    """A call was taken, and what it began failed, or did not end in time."""
+    """A call was taken, and what it began failed."""
+
+
+class UnfinishedError(OperationError):
+    """What a call began did not end in time: it may end yet."""
 
 
 class CancelledError(ProviderError):
@@ -80,6 +84,7 @@ class Google:
         pause: Waits for seconds; true when the user cancelled meanwhile.
         now: A clock in seconds, for the deadline of operations.
         http: Sends the requests. (default: with Google's credentials; to the sandbox with none)
+        date: Seconds since 1970.
     """
 
     def __init__(
@@ -88,10 +93,12 @@ class Google:
         pause: Callable[[float], bool],
         now: Callable[[], float] = time.monotonic,
         http: httpx.Client | None = None,
+        date: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
         self._pause = pause
-        self._now = now
+        self.now = now
+        self.date = date
         self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
         self._lock = threading.Lock()
         self._credentials: Any = None
@@ -143,15 +150,16 @@ class Google:
         What a long-running operation ends with.
 
         Raises:
-            OperationError: It failed, or did not end within *seconds*.
+            OperationError: It failed.
+            UnfinishedError: It did not end within *seconds*.
         """
         method = ".".join([*operation["name"].split("/")[0::2], "get"])
         allowed = seconds or OPERATION_SECONDS
-        deadline = self._now() + allowed
+        deadline = self.now() + allowed
         delay = FIRST_POLL_SECONDS
         while not operation.get("done"):
-            if self._now() > deadline:
-                raise OperationError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
+            if self.now() > deadline:
+                raise UnfinishedError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
             operation = self.call(api, method, place=place, name=operation["name"])
             if not operation.get("done"):
                 self.wait(delay)
@@ -191,12 +199,9 @@ class Google:
 
     def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
         name, _, version = api.partition(".")
+        *collections, verb = method.split(".")
         with self._lock:  # the client makes its classes when they are first asked for
-            service = _service(name, version, self.settings.root(name, place))
-            *collections, verb = method.split(".")
-            for collection in collections:
-                service = getattr(service, collection)()
-            return getattr(service, verb)(**arguments)
+            return getattr(_collection(name, version, self.settings.root(name, place), tuple(collections)), verb)(**arguments)
 
     def _headers(self, request: Any) -> dict[str, str]:
         headers = {**request.headers, "accept-encoding": "gzip"}
@@ -220,6 +225,15 @@ class Google:
                 self._credentials.before_request(transport, request.method, request.uri, headers)
         except GoogleAuthError as error:
             raise ProviderError(f"no credentials for Google Cloud: {error}\n  fix: gcloud auth application-default login") from None
+
+
+@cache
+def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> Any:
+    """Google's client of one collection. It is kept: the client makes its classes anew each time, for some 50 ms."""
+    found = _service(name, version, root)
+    for word in words:
+        found = getattr(found, word)()
+    return found
 
 
 @cache

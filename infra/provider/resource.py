@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -33,6 +33,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a change means, for the user to read before it is made, or what goes on while it is."""
+
+    text: str
+    warns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A resource as it is."""
 
@@ -40,6 +48,8 @@ class Made:
     outputs: dict[str, Any]
     inputs: dict[str, Any] = field(default_factory=dict)
     """What a program would write to make it; asked for by a read only."""
+    secrets: frozenset[Path] = frozenset()
+    """What may be secret, where no program says whether it is: at an import."""
 
 
 class FailedAfterMadeError(ProviderError):
@@ -57,13 +67,15 @@ class Resource:
     Args:
         google: Google's APIs.
         seconds: How long an operation may take, where the program says so.
+        say: Tells the user what goes on. (default: nobody listens)
     """
 
     token: ClassVar[str]
 
-    def __init__(self, google: Google, seconds: float | None = None) -> None:
+    def __init__(self, google: Google, seconds: float | None = None, say: Callable[[Note], None] | None = None) -> None:
         self.google = google
         self.seconds = seconds
+        self.say: Callable[[Note], None] = say or (lambda note: None)
 
     @classmethod
     def check(cls, inputs: Mapping[str, Any]) -> Iterator[Failure]:
@@ -74,6 +86,11 @@ class Resource:
     def changes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterable[Change]:
         """Every difference between two runs' inputs."""
         return differences(schema.resource(cls.token)["inputProperties"], old, new)
+
+    @classmethod
+    def notes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterable[Note]:
+        """What the differences mean beyond themselves: a downtime, twice the quota."""
+        return ()
 
     @classmethod
     def foreseen(cls, inputs: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
