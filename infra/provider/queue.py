@@ -197,7 +197,7 @@ class Queue:
                     running, failures = None, failures + 1
                     refused = f"{error.get('code', '')}: {error.get('message', '')}"
                     if failures == DELETE_TRIES:
-                        raise OperationError(f"{self.name}: could not be deleted, and is {state}: {refused}")
+                        raise OperationError(f"{self.name}: could not be deleted, and is {state_of(self.look() or {})}: {refused}")
                 elif running.get("done"):
                     running = None
             if running is None and state != DELETING:

@@ -141,5 +141,6 @@ class Driver:
         )
         return Decoded(self.provider.Update(request, Context()).properties).values
 
-    def delete(self, token: str, id: str, state: dict[str, Any]) -> None:
-        self.provider.Delete(provider_pb2.DeleteRequest(urn=self.urn(token), id=id, properties=encode(state)), Context())
+    def delete(self, token: str, id: str, state: dict[str, Any], *, timeout: float = 0) -> None:
+        request = provider_pb2.DeleteRequest(urn=self.urn(token), id=id, properties=encode(state), timeout=timeout)
+        self.provider.Delete(request, Context())

@@ -9,6 +9,7 @@ Source: the states in the discovery document; Google's page on managing queued r
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import replace
@@ -151,7 +152,7 @@ def _provision(call: Call, body: Body, moment: float) -> None:
             _set(body, "FAILED", None, {"failedData": {"error": {key: error[key] for key in ("code", "message")}}})
         return
     for name, node in wanted:
-        made = {**node, "queuedResource": call.target}
+        made = {**copy.deepcopy(node), "queuedResource": call.target}
         if _provisioning(body) == "spot":
             made["schedulingConfig"] = {**node.get("schedulingConfig", {}), "spot": True}
         nodes.fill(replace(call, target=name), made)
