@@ -23,7 +23,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
-    if spec.spend_caps:
+    if spec.spend_caps or any(one.queued for one in spec.tpu_slices.values()):
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
@@ -41,6 +41,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             network=network,
             account=identity.accounts[purpose],
             after=identity.grants[purpose],
+            opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
 
     endpoints = {name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()}

@@ -85,7 +85,7 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
                 provisioning=one.provisioning,
                 way=one.chosen_way,
                 machine_type=one.shape.machine_type,
-                chips=one.shape.chips,
+                chips=one.shape.chips * (one.queued.nodes if one.queued else 1),
                 runtime_version=one.shape.runtime_version,
                 boot_disk_gib=one.boot_disk_gib,
             )

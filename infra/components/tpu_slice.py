@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from infra import gcp, names
+from infra import accelform, gcp, names
 from infra.catalog import confirmed, tpu
 from infra.catalog.fits import judge
 from infra.catalog.fits_tpu import able
@@ -23,6 +23,7 @@ from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
+from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern, problem
 
@@ -109,6 +110,8 @@ class TpuSliceSpec(Spec):
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    queued: QueuedSpec | None = None
+    """Asks the Cloud TPU API for it by its queue: the request waits until there is room. (default: what has no room now fails)"""
 
     @field_validator("zone")
     @classmethod
@@ -130,7 +133,7 @@ class TpuSliceSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if problems := [*self._fits_way(), *self._fits_provisioning()]:
+        if problems := [*self._fits_way(), *self._fits_provisioning(), *check_queued(self.queued, self.chosen_way)]:
             raise ProblemsError(problems)
         return self
 
@@ -187,9 +190,9 @@ class TpuSliceSpec(Spec):
                 f"{self.provisioning} capacity cannot consume a reservation",
                 fix="remove it, or set `provisioning: reservation`",
             )
-        if self.reservation and self.chosen_way == "tpu-api":
+        if self.reservation and self.chosen_way == "tpu-api" and not self.queued:
             yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
-        if self.provisioning == "reservation" and self.chosen_way == "compute-engine" and not self.reservation:
+        if self.provisioning == "reservation" and (self.chosen_way == "compute-engine" or self.queued) and not self.reservation:
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
@@ -209,7 +212,7 @@ def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
 class TpuSlice(pulumi.ComponentResource):
     """A TPU machine inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
 
-    machine: gcp.compute.Instance | gcp.tpu.V2Vm
+    machine: gcp.compute.Instance | gcp.tpu.V2Vm | accelform.QueuedResource
 
     def __init__(
         self,
@@ -228,8 +231,11 @@ class TpuSlice(pulumi.ComponentResource):
             depends_on=[*network.egress, *after],
             delete_before_replace=True,  # the name is fixed, and the capacity may not be there twice
         )
-        declare = self._instance if spec.chosen_way == "compute-engine" else self._node
-        self.machine = declare(name, spec, placement, network, account, child)
+        if spec.queued:
+            self.machine = QueuedSlice(name, spec, spec.queued, placement=placement, network=network, account=account, opts=child).request
+        else:
+            declare = self._instance if spec.chosen_way == "compute-engine" else self._node
+            self.machine = declare(name, spec, placement, network, account, child)
         self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way})
 
     def _instance(

@@ -105,20 +105,24 @@ def _node(node: Any, path: Path) -> Iterator[Failure]:
     queues = _at(node, "networkConfig", "queueCount")
     if isinstance(queues, int) and queues < 1:
         yield Failure((*path, "networkConfig", "queueCount"), f"{queues} is no such number\n  allowed: 1 or more")
-    said = node.get("description")
-    if isinstance(said, str) and len(said) > DESCRIPTION_LETTERS:
-        yield Failure((*path, "description"), f"has {len(said)} characters\n  allowed: at most {DESCRIPTION_LETTERS}")
+    text = node.get("description")
+    if isinstance(text, str) and len(text) > DESCRIPTION_LETTERS:
+        yield Failure((*path, "description"), f"has {len(text)} characters\n  allowed: at most {DESCRIPTION_LETTERS}")
     for key, value in _items(node.get("labels")):
         yield from _form(key, *LABEL_KEY, (*path, "labels", key))
         yield from _form(value, *LABEL_VALUE, (*path, "labels", key))
-    for number, tag in enumerate(node.get("tags") if isinstance(node.get("tags"), list) else []):
+    for number, tag in enumerate(_list(node.get("tags"))):
         yield from _form(tag, ID, ID_SAID, (*path, "tags", number))
-    for number, disk in enumerate(node.get("dataDisks") if isinstance(node.get("dataDisks"), list) else []):
+    for number, disk in enumerate(_list(node.get("dataDisks"))):
         yield from _form(_at(disk, LINKS[2]), *DISK, (*path, "dataDisks", number, LINKS[2]))
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:
     return list(value.items()) if isinstance(value, dict) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _at(value: Any, *names: str) -> Any:

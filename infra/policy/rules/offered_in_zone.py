@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from infra.declared import UNKNOWN, Declared
+from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
 INSTANCE = "gcp:compute/instance:Instance"
@@ -65,5 +66,5 @@ RULE = Rule(
     description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
     remediation="set one of the zones named",
     severity="high",
-    find=find,
+    find=with_queued(find),
 )

@@ -145,7 +145,8 @@ def _provision(call: Call, body: Body, moment: float) -> None:
         return
     wanted = list(_wanted(body))
     errors = (call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted)
-    if error := next(filter(None, errors), None):
+    error: Body | None = next((one for one in errors if one), None)
+    if error:
         if error["status"] == "RESOURCE_EXHAUSTED":
             _set(body, "WAITING_FOR_RESOURCES", moment + RETRIES)
         else:  # "some late-discovered problem with the request itself"
