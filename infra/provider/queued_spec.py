@@ -27,8 +27,8 @@ SENT_AS_IS = (
     "shieldedInstanceConfig",
 )
 LINKS = ("network", "subnetwork", "sourceDisk", "reservationName")
-EXACT = ("nodes", "labels", "metadata", "tags", "dataDisks")
-"""Where what was not asked for counts as another. Elsewhere the service may fill in what was left out."""
+EXACT = ("nodes", "labels", "dataDisks")
+"""Where what was not asked for counts as another. Elsewhere the service may fill in what was left out, metadata among it."""
 SPEC = ("nodes", "multislice", "tier", "reservationName", "minDuration", "validUntil", "validAfter")
 
 Body = dict[str, Any]
@@ -131,6 +131,14 @@ def _node_inputs(node: Mapping[str, Any]) -> Body:
     return found
 
 
+def plain(value: Any) -> Any:
+    """*value* without what says nothing: false and empty ones, as a service leaves them out."""
+    if isinstance(value, dict):
+        kept = {name: plain(part) for name, part in value.items()}
+        return {name: part for name, part in kept.items() if not is_empty(part)}
+    return [plain(part) for part in value] if isinstance(value, list) else value
+
+
 def unlike(inputs: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     """Where a queued resource that is there is another than the inputs ask for. No values: some are secret."""
     there, asked = inputs_of(found), {name: inputs.get(name) for name in SPEC}
@@ -147,8 +155,10 @@ def _prefixed(several: Mapping[str, Any] | None, own: str) -> Mapping[str, Any] 
 def _unlike(asked: Any, there: Any, path: Path, *, exact: bool) -> Iterator[Path]:
     if is_empty(asked) and is_empty(there):
         return
+    if isinstance(asked, dict) and is_empty(there):
+        there = {}  # a service leaves false out, and may leave out what is empty then
     if isinstance(asked, dict) and isinstance(there, dict):
-        for name in sorted({*asked, *there} if exact else asked):
+        for name in sorted({*asked, *(name for name in there if exact or name in EXACT)}):
             if not (path[-1:] == ("labels",) and name.startswith("goog")):  # what Google adds
                 yield from _unlike(asked.get(name), there.get(name), (*path, name), exact=name in EXACT)
     elif isinstance(asked, list) and isinstance(there, list) and len(asked) == len(there):

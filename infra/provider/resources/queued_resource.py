@@ -38,7 +38,8 @@ class QueuedResource(Resource):
     @classmethod
     def changes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterable[Change]:
         """Differences of the inputs; and a request that is dead, or not yet as far as it was to be."""
-        yield from differences(resource(cls.token)["inputProperties"], old, new)
+        before, after = ({**one, **{name: queued_spec.plain(one.get(name)) for name in queued_spec.SPEC}} for one in (old, new))
+        yield from differences(resource(cls.token)["inputProperties"], before, after)
         if lost := _lost(state):
             yield Change(("nodeStates", lost[0], "state"), "UPDATE", input=False)
         elif _is_short(state, new):

@@ -166,7 +166,14 @@ def test_several_nodes_of_one_request(sandbox: Sandbox, provider: Driver, inputs
     assert stands(sandbox) == []
 
 
-@pytest.mark.parametrize(("prefix", "ids"), [({}, ["eval-0", "eval-1", "eval-2"]), ({"nodeIdPrefix": "s"}, ["s-0", "s-1", "s-2"])])
+@pytest.mark.parametrize(
+    ("prefix", "ids"),
+    [
+        ({}, ["eval-0", "eval-1", "eval-2"]),
+        ({"nodeIdPrefix": "eval"}, ["eval-0", "eval-1", "eval-2"]),
+        ({"nodeIdPrefix": "s"}, ["s-0", "s-1", "s-2"]),
+    ],
+)
 def test_a_multislice_group(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any], prefix: Any, ids: list[str]) -> None:
     wanted = {name: value for name, value in inputs.items() if name != "nodes"} | {
         "multislice": {"node": NODE | {"acceleratorType": "v6e-16"}, "nodeCount": 3} | prefix
@@ -174,9 +181,18 @@ def test_a_multislice_group(sandbox: Sandbox, provider: Driver, inputs: dict[str
     _, state = provider.create(TOKEN, wanted)
     assert {id: len(one["addresses"]) for id, one in state["nodeStates"].items()} == dict.fromkeys(ids, 4)
     assert provider.read(TOKEN, NAME, state, wanted) == (NAME, state, wanted)
-    assert provider.read(TOKEN, NAME)[2]["multislice"].get("nodeIdPrefix") == prefix.get("nodeIdPrefix")
+    imported = provider.read(TOKEN, NAME)[2]
+    assert queued_spec.node_ids(imported) == ids
     provider.delete(TOKEN, NAME, state)
     assert stands(sandbox) == []
+
+
+def test_false_is_as_good_as_not_said(provider: Driver, inputs: dict[str, Any]) -> None:
+    """A service leaves false out of its answers: a read and a plan take no note of it."""
+    wanted = inputs | {"nodes": {"eval": NODE | {"shieldedInstanceConfig": {"enableSecureBoot": False}, "tags": []}}}
+    _, state = provider.create(TOKEN, wanted)
+    assert provider.read(TOKEN, NAME, state, wanted) == (NAME, state, wanted)
+    assert not provider.diff(TOKEN, provider.read(TOKEN, NAME)[2], wanted, state).detailedDiff
 
 
 def test_topology_in_place_of_a_type(provider: Driver, inputs: dict[str, Any]) -> None:
@@ -408,7 +424,12 @@ def test_one_that_is_being_deleted_is_waited_for(sandbox: Sandbox, provider: Dri
     [
         ({"tier": "standard"}, "tier"),
         ({"nodes": {"eval": NODE | {"acceleratorType": "v6e-1"}}}, "nodes.eval.acceleratorType"),
-        ({"nodes": {"eval": NODE | {"labels": {}}}}, "nodes.eval.labels"),
+        ({"nodes": {"eval": NODE | {"labels": {}}}}, "nodes.eval.labels.owner"),
+        ({"nodes": {"eval": NODE | {"labels": {"owner": "ml-team", "team": "a"}}}}, "nodes.eval.labels.team"),
+        (
+            {"nodes": {"eval": NODE | {"dataDisks": [{"sourceDisk": f"projects/{PROJECT}/zones/us-east5-a/disks/d"}]}}},
+            "nodes.eval.dataDisks",
+        ),
         ({"nodes": {"eval": NODE, "two": NODE}}, "nodes.two"),
         ({"validUntil": "600s"}, "validUntil"),
         ({"nodes": {"eval": NODE | {"metadata": {"startup-script": "a secret word"}}}}, r"nodes.eval.metadata.startup-script"),
