@@ -40,7 +40,7 @@ def test_a_queued_slice_waits_stands_comes_back_and_goes(
     seen = here.pulumi(*REFRESH)
     assert seen.code == 0, seen.out + seen.err
     plan = here.pulumi("preview", "--stack", STACK, "--non-interactive")
-    assert "it is deleted with all its nodes, and asked for again" in plan.out or "asked for again" in plan.out
+    assert "it is SUSPENDING by Google: it is deleted with its nodes, and asked for again" in plan.out
     assert here.accelform("up", "--json").changes["update"] == 1
     assert nodes(here) == both
     assert set(here.accelform("up", "--json").changes) == {"same"}

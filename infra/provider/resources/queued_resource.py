@@ -49,7 +49,7 @@ class QueuedResource(Resource):
     def notes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterator[Note]:
         if lost := _lost(state):
             yield Note(f"its nodes {', '.join(lost)} are lost: it is deleted with all its nodes, and asked for again", warns=True)
-        elif state.get("state") in ENDED:
+        elif state.get("state") in (*ENDED, "SUSPENDING"):
             by = {"USER": " by somebody", "SERVICE": " by Google"}.get(state.get("stateInitiator", ""), "")
             yield Note(f"it is {state['state']}{by}: it is deleted with its nodes, and asked for again", warns=True)
         elif _is_short(state, new):
