@@ -147,8 +147,9 @@ class World:
         assert self.state is not None, "a run without trouble failed"
         assert {id: one["state"] for id, one in self.state["nodeStates"].items()} == dict.fromkeys(self.inputs["nodes"], "READY")
         assert self.stands() == [*(f"nodes/{id}" for id in sorted(self.inputs["nodes"])), "queuedResources/q"]
-        assert self.provider.read(TOKEN, NAME, self.state, self.inputs) == (NAME, self.state, self.inputs)
-        assert not self.provider.diff(TOKEN, self.inputs, self.inputs, self.state).detailedDiff
+        id, state, read = self.provider.read(TOKEN, NAME, self.state, self.inputs)
+        assert (id, read, state["nodeStates"]) == (NAME, self.inputs, self.state["nodeStates"])
+        assert not self.provider.diff(TOKEN, self.inputs, self.inputs, state).detailedDiff
 
     def recover(self) -> None:
         """A killed run's request of another specification is refused, and a person imports it."""
