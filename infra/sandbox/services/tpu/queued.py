@@ -145,12 +145,12 @@ def _provision(call: Call, body: Body, moment: float) -> None:
         return
     wanted = list(_wanted(body))
     errors = (call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted)
-    error: Body | None = next((one for one in errors if one), None)
-    if error:
-        if error["status"] == "RESOURCE_EXHAUSTED":
+    failed: Body | None = next((one for one in errors if one), None)
+    if failed:
+        if failed["status"] == "RESOURCE_EXHAUSTED":
             _set(body, "WAITING_FOR_RESOURCES", moment + RETRIES)
         else:  # "some late-discovered problem with the request itself"
-            _set(body, "FAILED", None, {"failedData": {"error": {key: error[key] for key in ("code", "message")}}})
+            _set(body, "FAILED", None, {"failedData": {"error": {key: failed[key] for key in ("code", "message")}}})
         return
     for name, node in wanted:
         made = {**copy.deepcopy(node), "queuedResource": call.target}
