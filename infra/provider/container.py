@@ -23,6 +23,7 @@ MADE_OF = (
 )
 """Inputs that make a version what it is."""
 
+REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
 IMAGE = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev(?:/[a-z0-9][a-z0-9._-]*){3,}(?::\w[\w.-]{0,127})?(@sha256:[0-9a-f]{64})?")
 ARTIFACT = re.compile(r"gs://([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:/[^\x00-\x1f\x7f]*)?")
 ROUTE = re.compile(r"/[!-~]*")
@@ -98,7 +99,8 @@ def bucket_of(artifact: str) -> str:
 def check(inputs: Mapping[str, Any]) -> Iterator[Failure]:
     """What is wrong with the container's part of a model's inputs. No value of `env` is in a message."""
     location = inputs.get("location")
-    yield from _image(inputs.get("imageUri"), location, inputs.get("allowTag") is True)
+    region = location if isinstance(location, str) and REGION.fullmatch(location) else ""
+    yield from _image(inputs.get("imageUri"), region, inputs.get("allowTag") is True)
     artifact = inputs.get("artifactUri")
     if isinstance(artifact, str) and not ARTIFACT.fullmatch(artifact):
         yield Failure(("artifactUri",), f"{artifact!r} is no folder of a bucket\n  allowed: gs://shop-models/recommender/7/")
@@ -125,18 +127,17 @@ def check(inputs: Mapping[str, Any]) -> Iterator[Failure]:
         yield Failure(("deploymentTimeout",), f"{timeout!r} is no time for a deployment\n  allowed: 1s to {LONGEST_DEPLOYMENT_SECONDS}s")
 
 
-def _image(image: object, location: object, allow_tag: bool) -> Iterator[Failure]:
+def _image(image: object, region: str, allow_tag: bool) -> Iterator[Failure]:
     if not isinstance(image, str):
         return
-    place = location if isinstance(location, str) else "asia-east1"
-    such_as = f"{place}-docker.pkg.dev/shop-prod/images/serve@sha256:..."
+    such_as = f"{region or 'asia-east1'}-docker.pkg.dev/shop-prod/images/serve@sha256:..."
     match = IMAGE.fullmatch(image)
     if not match:
         yield Failure(("imageUri",), f"{image!r} is no image of Artifact Registry by its digest\n  allowed: {such_as}")
         return
-    if isinstance(location, str) and match[1] != location:
+    if region and match[1] != region:
         yield Failure(
-            ("imageUri",), f"{image!r} stands in {match[1]}, not in {location}\n  allowed: {such_as}\n  fix: copy the image to {location}"
+            ("imageUri",), f"{image!r} stands in {match[1]}, not in {region}\n  allowed: {such_as}\n  fix: copy the image to {region}"
         )
     if not match[2] and not allow_tag:
         fix = "name it by its digest, or set allowTag: another image under the same tag is then not seen"

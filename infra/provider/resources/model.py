@@ -27,7 +27,7 @@ LABEL = "accelform-made-of"
 NAME = re.compile(r"projects/([^/]+)/locations/([^/@]+)/models/([^/@]+)")
 FORMS = {
     "project": (r"(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]", "the project's id, such as shop-prod: not its name, not its number"),
-    "location": (r"[a-z]+-[a-z]+[0-9]+", "a region, such as asia-east1"),
+    "location": (container.REGION.pattern, "a region, such as asia-east1"),
     "modelId": (r"[a-z_][a-z0-9_-]{0,62}", "1 to 63 of a-z, 0-9, _ and -, a letter or _ first"),
 }
 """Source of the id: `modelId` in the discovery document aiplatform v1, revision 20261106, as of the limits below."""
@@ -137,7 +137,7 @@ class Model(Resource):
         version: Version | None = None
         try:
             version = self._uploaded(registry, new, state)
-            self._give_aliases(registry, version, new, dropped, state.get("versionId", ""))
+            self._give_aliases(registry, version, new, {alias: state["aliases"].get(alias, "") for alias in dropped})
             self._describe(registry, version, new)
             self._prune(registry, version, new.get("keepVersions"))
             return _made(registry, _of(registry, version["versionId"]), new, [new], new.get("versionAliases") or [])
@@ -216,14 +216,15 @@ class Model(Resource):
             fix = f"copy the files to a bucket in {location}"
             raise ProviderError(f"artifactUri: gs://{bucket} stands {what}\n  allowed: a bucket in {location} alone\n  fix: {fix}")
 
-    def _give_aliases(self, registry: Registry, version: Version, new: dict[str, Any], dropped: list[str], before: str) -> None:
-        """Gives the resource's aliases to the version; takes away those that it has no more, where it left them."""
+    def _give_aliases(self, registry: Registry, version: Version, new: dict[str, Any], dropped: Mapping[str, str]) -> None:
+        """Gives the resource's aliases to the version; takes those it has no more (*dropped*) from the versions where it left them."""
         has, version_id = aliases_of(registry.seen), version["versionId"]
         given = [alias for alias in new.get("versionAliases") or [] if has.get(alias) != version_id]
         first = [alias for alias in new.get("firstAliases") or [] if alias not in has]
-        gone = [alias for alias in dropped if alias != DEFAULT and has.get(alias) in (version_id, before)]
-        registry.merge(version_id, [*given, *first, *(f"-{alias}" for alias in gone if has[alias] == version_id)])
-        registry.merge(before, [f"-{alias}" for alias in gone if has[alias] != version_id])
+        gone = {alias: left for alias, left in dropped.items() if alias != DEFAULT and has.get(alias) == left}
+        registry.merge(version_id, [*given, *first])
+        for left in sorted({*gone.values()}):
+            registry.merge(left, [f"-{alias}" for alias in gone if gone[alias] == left])
         if given or first or gone:
             registry.versions()
 
