@@ -40,7 +40,8 @@ SHOWN = ("displayName", "description", "versionDescription")
 TRIES = 4
 """How often an upload that may not have begun, or a change that somebody else's came before, is begun again."""
 RELEASE_SECONDS = (1, 2, 4, 8, 15, 30, 30, 30, 30, 30, 30, 30, 30, 30)
-"""Waits for Vertex AI to see that what was deployed is no more: five minutes. It refuses a delete for a while after an undeploy."""
+"""Waits for Vertex AI to see that what was deployed is no more: five minutes. It refuses a delete for a while after an undeploy:
+https://github.com/googleapis/python-aiplatform/issues/2807, read 2026-11."""
 
 
 class Model(Resource):
@@ -140,7 +141,8 @@ class Model(Resource):
             self._give_aliases(registry, version, new, {alias: state["aliases"].get(alias, "") for alias in dropped})
             self._describe(registry, version, new)
             self._prune(registry, version, new.get("keepVersions"))
-            return _made(registry, _of(registry, version["versionId"]), new, [new], new.get("versionAliases") or [])
+            version = _of(registry, version["versionId"]) or registry.version(version["versionId"])
+            return _made(registry, version, new, [new], new.get("versionAliases") or [])
         except ProviderError as error:
             if version is None and not registry.pending:
                 raise
@@ -159,6 +161,7 @@ class Model(Resource):
                 found = self._found(registry, new, state)
             if found is not None:
                 return found
+            registry.pending = False  # what may have begun did not
             if not state and registry.seen and not any(LABEL in one.get("labels", {}) for one in registry.seen):
                 fix = "import it, or choose another modelId"
                 raise ProviderError(f"modelId: {registry.name} is there, and nothing says that accelform uploaded it\n  fix: {fix}")
@@ -239,8 +242,8 @@ class Model(Resource):
     def _patched(self, registry: Registry, version: Version, wanted: Mapping[str, Any]) -> bool:
         """Whether it was otherwise. Somebody else's change in between, or a lost answer to ours, is read before the next try."""
         for attempt in range(TRIES):
-            empty: dict[str, Any] = {"labels": {}}
-            differs = {name: value for name, value in wanted.items() if (version.get(name) or empty.get(name, "")) != value}
+            has = {name: version.get(name, "") for name in SHOWN} | {"labels": version.get("labels", {})}
+            differs = {name: value for name, value in _with_googles(wanted, has["labels"]).items() if has[name] != value}
             if not differs:
                 return attempt > 0
             try:
@@ -283,6 +286,12 @@ def _made_of(version: Version, state: Mapping[str, Any]) -> str:
 
 def _marked(new: Mapping[str, Any]) -> dict[str, str]:
     return {**(new.get("labels") or {}), LABEL: container.fingerprint(new)}
+
+
+def _with_googles(wanted: Mapping[str, Any], has: Mapping[str, str]) -> dict[str, Any]:
+    """*wanted*, with the labels that Google gave: a change writes all labels."""
+    googles = {key: value for key, value in has.items() if _is_googles(key)}
+    return {**wanted} | ({"labels": wanted["labels"] | googles} if "labels" in wanted else {})
 
 
 def _is_in_use(error: ProviderError) -> bool:

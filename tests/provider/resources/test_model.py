@@ -289,7 +289,7 @@ LATE = Fault(
 
 
 def test_what_was_undeployed_a_moment_ago_is_waited_for(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
-    """Vertex AI refuses for a while after an undeploy; python-aiplatform issue 2807."""
+    """Vertex AI refuses for a while after an undeploy: https://github.com/googleapis/python-aiplatform/issues/2807."""
     id, state = provider.create(TOKEN, inputs)
     provider.waits.clear()
     sandbox.cloud.faults.add(LATE)
@@ -532,7 +532,10 @@ def test_drift_is_seen_and_mended(sandbox: Sandbox, provider: Driver, inputs: di
     assert sorted(provider.diff(TOKEN, read, inputs, state).detailedDiff) == ["displayName", "labels.owner"]
     provider.update(TOKEN, id, state, read, inputs)
     found = vertex(sandbox, "GET", NAME)
-    assert (found["labels"]["owner"], found["displayName"], list(versions(sandbox))) == ("ml-team", "Recommender", ["1a"])
+    assert (found["labels"]["owner"], found["labels"]["goog-x"], found["displayName"]) == ("ml-team", "y", "Recommender")
+    changes = calls(sandbox, "PATCH", "@1")
+    provider.update(TOKEN, id, state, inputs, inputs)
+    assert (calls(sandbox, "PATCH", "@1"), list(versions(sandbox))) == (changes, ["1a"])
 
 
 def test_a_version_that_somebody_deleted_is_uploaded_again(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
@@ -574,7 +577,7 @@ def test_a_change_between_read_and_patch_is_read_again(sandbox: Sandbox, provide
 def test_files_must_be_in_the_models_region(
     location: str, said: str, sandbox: Sandbox, provider: Driver, inputs: dict[str, Any], bucket: Callable[..., None]
 ) -> None:
-    """V14: before the upload, with the way out."""
+    """It is said before the upload, with the way out."""
     bucket("elsewhere", location)
     with pytest.raises(AbortedError) as error:
         provider.create(TOKEN, inputs | {"artifactUri": "gs://elsewhere/x"})
@@ -593,7 +596,7 @@ def test_a_bucket_that_nobody_may_look_at_is_said(code: int, said: str, sandbox:
 
 
 def test_calls_go_to_the_models_region() -> None:
-    """V16: the host is made from the location, and nothing else can say it."""
+    """The host is made from the location, and nothing else can say it."""
     hosts: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -656,7 +659,7 @@ def test_secrets_stay_secret(sandbox: Sandbox, provider: Driver, inputs: dict[st
 
 
 def test_routes_and_port_have_no_default(provider: Driver, inputs: dict[str, Any]) -> None:
-    """V13: all that is missing at once."""
+    """All that is missing at once."""
     bare = {key: inputs[key] for key in ("project", "location", "modelId", "displayName", "imageUri")}
     _, failures = provider.check(TOKEN, bare)
     assert sorted(failures) == ["healthRoute", "ports", "predictRoute"]

@@ -181,7 +181,7 @@ def play(steps: list[tuple[str, Any, Any]]) -> None:
 
 
 @given(st.lists(STEPS, max_size=6))
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_any_sequence_converges(steps: list[tuple[str, Any, Any]]) -> None:
     """A few; `make soak` tries many."""
     play(steps)
@@ -189,6 +189,6 @@ def test_any_sequence_converges(steps: list[tuple[str, Any, Any]]) -> None:
 
 @pytest.mark.soak
 @given(st.lists(STEPS, max_size=12))
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_many_sequences_converge(steps: list[tuple[str, Any, Any]]) -> None:
     play(steps)
