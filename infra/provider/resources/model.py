@@ -82,6 +82,11 @@ class Model(Resource):
     def create(self, inputs: dict[str, Any]) -> Made:
         return self._as_asked(self._registry(inputs), inputs, {})
 
+    def there(self, inputs: dict[str, Any]) -> str:
+        registry = self._registry(inputs)
+        ours = any(LABEL in one.get("labels", {}) for one in registry.versions())
+        return registry.name if ours or (not registry.seen and registry.uploads()) else ""
+
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
         match = NAME.fullmatch(id)
         if match is None or match[1].isdigit():
@@ -90,12 +95,13 @@ class Model(Resource):
         place = {"project": match[1], "location": match[2], "modelId": match[3]}
         registry = self._registry(place)
         versions = registry.versions()
+        given = inputs or state
         if not versions:
-            return Made(id, state, inputs) if state and registry.uploads() else None
+            uploaded = bool(given) and bool(registry.uploads())
+            return _made(registry, None, given, [], given.get("versionAliases") or []) if uploaded else None
         same = [one for one in versions if one["versionId"] == state.get("versionId")]
         version = (same or versions)[-1]
         names = version.get("versionAliases", [])
-        given = inputs or state
         owned = given.get("versionAliases") or [] if given else sorted({*names} - {DEFAULT})
         given = given or {"allowTag": "@" not in container.inputs_of(version)["imageUri"]}
         return _made(registry, version, place | given, [inputs, state], [alias for alias in owned if alias in names])

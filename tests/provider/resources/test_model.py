@@ -356,6 +356,26 @@ def test_a_run_that_was_killed_is_taken_up(sandbox: Sandbox, provider: Driver, i
     assert (state["versionId"], calls(sandbox, "POST", "models:upload")) == ("1", 1)
 
 
+def test_what_a_killed_run_left_is_told(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
+    """Nothing, an upload that runs, a model; and one of others is not it. What runs stays in the state over a refresh."""
+    from infra.provider.resources.model import Model
+
+    google = provider.provider._google
+    assert google is not None
+    assert Model(google).there(inputs) == ""
+    sandbox.cloud.faults.add(Fault(do="drop", at=1, method="GET", path="/operations/", times=99))
+    with pytest.raises(AbortedError):
+        provider.create(TOKEN, inputs)
+    sandbox.cloud.faults.clear()
+    assert Model(google).there(inputs) == NAME
+    id, state, read = provider.read(TOKEN, NAME, {}, inputs)
+    assert (id, state["versionId"], read) == (NAME, "", inputs)
+    assert provider.update(TOKEN, NAME, state, inputs, inputs)["versionId"] == "1"
+    assert Model(google).there(inputs) == NAME
+    vertex(sandbox, "PATCH", NAME, {"labels": {}}, updateMask="labels")
+    assert Model(google).there(inputs) == ""
+
+
 def test_an_upload_that_fails_leaves_what_was(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
     """In Google's words; nothing for the state to keep."""
     sandbox.cloud.faults.add(Fault(do="fail", at=1, path="models/recommender", message="The image is not there"))
