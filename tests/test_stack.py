@@ -88,7 +88,7 @@ Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in
 Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
   fix: leave it out in this version
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, spend_caps, confirmed, usage
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, confirmed, usage
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
@@ -141,7 +141,6 @@ def test_fails_without_callers(base: dict[str, Any], stack_file: Write) -> None:
     ("key", "value"),
     [
         ("jobs", {"train": {}}),
-        ("models", {"recommender": {}}),
         ("never_stop", ["endpoints.recommend"]),
         ("exceptions", {}),
         ("clusters", {}),
@@ -182,6 +181,53 @@ def test_fails_on_a_key_beside_config(base: dict[str, Any], stack_file: Write) -
     assert "is not a key of a stack file" in refusal(path)
     assert "is not a key of a stack file" in refusal(stack_file(base, environment=["shared"]))
     StackSpec.load(stack_file(base, secretsprovider="gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/k"))
+
+
+MODEL = {
+    "image": "us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:" + "0" * 64,
+    "port": 8080,
+    "predict_route": "/predict",
+    "health_route": "/health",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"image": MODEL["image"].replace("us-east5", "us")}, "image", "stands in another region"),
+        ({"image": "us-east5-docker.pkg.dev/p/r/serve:latest"}, "image", "by its digest"),
+        ({"image": "gcr.io/p/serve@sha256:" + "0" * 64}, "image", "no image of Artifact Registry"),
+        ({"artifact": "recommender/7"}, "artifact", "is neither a folder of a bucket nor none"),
+        ({"port": 70000}, "port", "is too large"),
+        ({"predict_route": "predict"}, "predict_route", "begins with /"),
+        ({"health_route": ""}, "health_route", "begins with /"),
+        ({"env": {"1A": "x"}}, "env.1A", "is no name of a variable"),
+        ({"env": {"A": 8}}, "env.A", "is not text"),
+        ({"aliases": ["1"]}, "aliases.0", "is no alias"),
+        ({"aliases": ["a1", "a1"]}, "aliases", "twice"),
+        ({"first_aliases": ["candidate"]}, "first_aliases", "candidate is in aliases too"),
+        ({"first_aliases": ["default"]}, "first_aliases", "default is Google's own"),
+        ({"keep_versions": 1.5}, "keep_versions", "is not a whole number"),
+        ({"shared_memory_mib": -1}, "shared_memory_mib", "is too small"),
+        ({"workload": "serve"}, "workload", "is not available yet"),
+        ({"accept_if": "x > 1"}, "accept_if", "is not available yet"),
+    ],
+)
+def test_fails_on_a_model_that_cannot_be(change: dict[str, Any], path: str, said: str, base: dict[str, Any], stack_file: Write) -> None:
+    base["accelform:models"] = {"recommender": MODEL | change}
+    assert said in refused(stack_file(base))[f"models.recommender.{path}"]
+
+
+def test_a_models_routes_and_port_have_no_default(base: dict[str, Any], stack_file: Write) -> None:
+    """Vertex AI would make up paths of its own for each endpoint."""
+    base["accelform:models"] = {"recommender": {"image": MODEL["image"]}}
+    assert sorted(refused(stack_file(base))) == [f"models.recommender.{key}" for key in ("health_route", "port", "predict_route")]
+
+
+def test_a_model_needs_vertex_ai(base: dict[str, Any], stack_file: Write) -> None:
+    assert "aiplatform.googleapis.com" not in StackSpec.load(stack_file(base)).services()
+    base["accelform:models"] = {"recommender": MODEL}
+    assert "aiplatform.googleapis.com" in StackSpec.load(stack_file(base)).services()
 
 
 @pytest.mark.parametrize("version", [0, 2])

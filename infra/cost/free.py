@@ -24,6 +24,7 @@ FREE = {
     "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember": "IAM is free",
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": "IAM is free",
     "accelform:billing:SpendCap": "budgets are free",
+    "accelform:vertex:Model": "models are not charged until they are deployed",
     "gcp:billing/budget:Budget": "budgets are free",
     "gcp:monitoring/notificationChannel:NotificationChannel": "e-mail channels are free",
     "gcp:vertex/aiEndpoint:AiEndpoint": "no charge until a model is deployed on it",

@@ -192,11 +192,8 @@ class Google:
     def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
         name, _, version = api.partition(".")
         with self._lock:  # the client makes its classes when they are first asked for
-            service = _service(name, version, self.settings.root(name, place))
             *collections, verb = method.split(".")
-            for collection in collections:
-                service = getattr(service, collection)()
-            return getattr(service, verb)(**arguments)
+            return getattr(_collection(name, version, self.settings.root(name, place), tuple(collections)), verb)(**arguments)
 
     def _headers(self, request: Any) -> dict[str, str]:
         headers = {**request.headers, "accept-encoding": "gzip"}
@@ -232,6 +229,12 @@ def _service(name: str, version: str, root: str) -> Any:
     below = json.loads(get_static_doc(name, version))["servicePath"]
     options = {"api_endpoint": root + below}
     return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+
+
+@cache
+def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> Any:
+    """What the client has the methods of a collection in. It makes its classes anew at each step, which takes longer than a call."""
+    return getattr(_collection(name, version, root, words[:-1]), words[-1])() if words else _service(name, version, root)
 
 
 def _object(answer: httpx.Response) -> dict[str, Any]:

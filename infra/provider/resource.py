@@ -40,6 +40,8 @@ class Made:
     outputs: dict[str, Any]
     inputs: dict[str, Any] = field(default_factory=dict)
     """What a program would write to make it; asked for by a read only."""
+    secrets: frozenset[Path] = frozenset()
+    """What may be secret, where no program says whether it is: at an import."""
 
 
 class FailedAfterMadeError(ProviderError):
@@ -90,6 +92,10 @@ class Resource:
             ProviderError: It is not there.
         """
         raise NotImplementedError
+
+    def there(self, inputs: dict[str, Any]) -> str | None:
+        """Id of what a killed run made, or is still making; empty where it made nothing; None where that cannot be told."""
+        return None
 
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
         """What it is now, with the inputs that would make it; None where there is none. *state* and *inputs* are empty at an import."""
