@@ -105,15 +105,18 @@ class Serving:
         Raises:
             UnfinishedError: One of them did not end in time.
         """
-        running = self.google.pages(V1, f"{ENDPOINTS}.operations.list", "operations", place=self.place, name=self.endpoint)
-        for operation in running:
-            if not operation.get("done"):
-                try:
-                    self.google.finished(V1, operation, place=self.place, seconds=self._left())
-                except UnfinishedError:
-                    raise
-                except OperationError:
-                    continue  # whoever began it is told; here only its end counts
+        for operation in self.running():
+            try:
+                self.google.finished(V1, operation, place=self.place, seconds=self._left())
+            except UnfinishedError:
+                raise
+            except OperationError:
+                continue  # whoever began it is told; here only its end counts
+
+    def running(self) -> list[dict[str, Any]]:
+        """Operations on the endpoint that have not ended."""
+        every = self.google.pages(V1, f"{ENDPOINTS}.operations.list", "operations", place=self.place, name=self.endpoint)
+        return [operation for operation in every if not operation.get("done")]
 
     def resolve(self, reference: str) -> str:
         """
