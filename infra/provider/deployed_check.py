@@ -193,11 +193,18 @@ def _machine(one: Mapping[str, Any], region: str | None) -> Iterator[Failure]:
     try:
         vertex.check(machine, str(kind or ""), int(count or 0), region)
     except vertex.NotOnVertex as error:
-        key = {"machine": "machineType", "accelerator": "acceleratorType", "count": "acceleratorCount", "region": "machineType"}[
-            error.reason
-        ]
-        if not _is_tpu(machine) or key == "machineType":
-            yield Failure((key,), f"{error.got or 'none'}: {error}\n  allowed: {', '.join(error.nearest) or 'none'}")
+        yield _not_on_vertex(machine, error)
+
+
+def _not_on_vertex(machine: str, error: vertex.NotOnVertex) -> Failure:
+    allowed = f"\n  allowed: {', '.join(error.nearest) or 'none'}"
+    if error.reason == "accelerator":
+        return Failure(("acceleratorType",), f"Vertex AI has no {machine} with {error.got or 'no accelerator'}{allowed}")
+    if error.reason == "count":
+        return Failure(("acceleratorCount",), f"Vertex AI has no {machine} with {error.got} of its accelerators{allowed}")
+    if error.reason == "region":
+        return Failure(("machineType",), f"Vertex AI serves with no {machine} of these accelerators in {error.got}{allowed}")
+    return _unknown_machine(machine)
 
 
 def _unknown_machine(machine: str) -> Failure:

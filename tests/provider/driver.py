@@ -26,6 +26,11 @@ class AbortedError(Exception):
         self.detail = detail
         """What the engine keeps, where the thing exists."""
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state that it keeps."""
+        return Decoded(self.detail.properties).values
+
 
 class Context:
     """What grpc hands to a method."""
@@ -76,7 +81,9 @@ class Driver:
 
     def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None) -> None:
         self.waits: list[float] = []
-        self.provider = Accelform(http, pause or self._pause)
+        self.notes: list[tuple[str, bool]] = []
+        """What the user was told of a plan, and whether as a warning."""
+        self.provider = Accelform(http, pause or self._pause, lambda _, note: self.notes.append((note.text, note.warns)))
         self.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE})), Context())
 
     def _pause(self, seconds: float) -> bool:
@@ -100,9 +107,9 @@ class Driver:
         request = provider_pb2.DiffRequest(urn=self.urn(token), olds=encode(state or old), old_inputs=encode(old), news=encode(new))
         return self.provider.Diff(request, Context())
 
-    def create(self, token: str, inputs: dict[str, Any], *, preview: bool = False) -> tuple[str, dict[str, Any]]:
+    def create(self, token: str, inputs: dict[str, Any], *, preview: bool = False, timeout: float = 0) -> tuple[str, dict[str, Any]]:
         """Id and outputs."""
-        request = provider_pb2.CreateRequest(urn=self.urn(token), properties=encode(inputs), preview=preview)
+        request = provider_pb2.CreateRequest(urn=self.urn(token), properties=encode(inputs), preview=preview, timeout=timeout)
         made = self.provider.Create(request, Context())
         return made.id, Decoded(made.properties).values
 
