@@ -62,6 +62,9 @@ class Sandbox:
             raise httpx.ReadError("cut") from None
         return httpx.Response(answer.status, json=answer.body)
 
+    def close(self) -> None:
+        self.cloud.store.close()
+
     def http(self) -> httpx.Client:
         return httpx.Client(transport=httpx.MockTransport(self))
 
@@ -122,10 +125,18 @@ class Driver:
         return answer.id, Decoded(answer.properties).values, Decoded(answer.inputs).values
 
     def update(
-        self, token: str, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any], *, preview: bool = False
+        self,
+        token: str,
+        id: str,
+        state: dict[str, Any],
+        old: dict[str, Any],
+        new: dict[str, Any],
+        *,
+        preview: bool = False,
+        timeout: float = 0,
     ) -> dict[str, Any]:
         request = provider_pb2.UpdateRequest(
-            urn=self.urn(token), id=id, olds=encode(state), old_inputs=encode(old), news=encode(new), preview=preview
+            urn=self.urn(token), id=id, olds=encode(state), old_inputs=encode(old), news=encode(new), preview=preview, timeout=timeout
         )
         return Decoded(self.provider.Update(request, Context()).properties).values
 

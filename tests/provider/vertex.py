@@ -62,10 +62,11 @@ class Vertex:
 
     def undeploy(self, id: str, endpoint: str = ENDPOINT) -> None:
         split = self.split(endpoint)
-        split.pop(id, None)
-        if split:
-            split[next(iter(split))] += 100 - sum(split.values())
-        self.ask("POST", f"{endpoint}:undeployModel", {"deployedModelId": id, "trafficSplit": split})
+        if split.pop(id, None):
+            if split:
+                split[next(iter(split))] += 100 - sum(split.values())
+            self.give(split, endpoint)
+        self.ask("POST", f"{endpoint}:undeployModel", {"deployedModelId": id})
 
     def body(self, endpoint: str = ENDPOINT) -> dict[str, Any]:
         """The endpoint as it is kept: nothing that runs is awaited."""

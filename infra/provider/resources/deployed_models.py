@@ -97,7 +97,8 @@ class DeployedModels(Resource):
             if error.code == 404:
                 return
             raise
-        deployed_set.take_away(serving, look, [one["id"] for one in (state.get("deployed") or {}).values()])
+        known = [one["id"] for one in (state.get("deployed") or {}).values()]
+        deployed_set.take_away(serving, {*deployed_set.ours(look), *(id for id in known if id in look.deployed)})
 
     def _reach(self, inputs: dict[str, Any], old: dict[str, Any] | None) -> Made:
         """
