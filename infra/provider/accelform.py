@@ -111,9 +111,9 @@ class Accelform(Provider):
         given = Decoded(request.properties)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=_state(kind, kind.foreseen(given.values, {}), given))
+            return provider_pb2.CreateResponse(properties=_state(kind, Made("", kind.foreseen(given.values, {})), given))
         made = self._done(lambda: self._resource(kind, request).create(given.values), kind, given, request.properties)
-        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made.outputs, given))
+        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made, given))
 
     @sentences
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -124,9 +124,9 @@ class Accelform(Provider):
             return provider_pb2.ReadResponse()
         given = inputs if inputs.values else state
         known = schema.resource(kind.token)["inputProperties"]
-        marked = {*given.secrets, *schema.secrets(known, found.inputs)}
+        marked = {*given.secrets, *schema.secrets(known, found.inputs), *found.secrets}
         return provider_pb2.ReadResponse(
-            id=found.id, properties=_state(kind, found.outputs, given), inputs=encode(found.inputs, _present(marked, found.inputs))
+            id=found.id, properties=_state(kind, found, given), inputs=encode(found.inputs, _present(marked, found.inputs))
         )
 
     @sentences
@@ -134,10 +134,10 @@ class Accelform(Provider):
         state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=_state(kind, kind.foreseen(new.values, state.values), new))
+            return provider_pb2.UpdateResponse(properties=_state(kind, Made("", kind.foreseen(new.values, state.values)), new))
         resource = self._resource(kind, request)
         made = self._done(lambda: resource.update(request.id, state.values, old.values, new.values), kind, new, request.news)
-        return provider_pb2.UpdateResponse(properties=_state(kind, made.outputs, new))
+        return provider_pb2.UpdateResponse(properties=_state(kind, made, new))
 
     @sentences
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -165,7 +165,7 @@ class Accelform(Provider):
         try:
             return do()
         except FailedAfterMadeError as error:
-            properties = _state(kind, error.made.outputs, given)
+            properties = _state(kind, error.made, given)
             raise MadeButNotReadyError(given.hide(str(error)), error.made.id, properties, inputs) from None
         except ProviderError as error:
             raise ProviderError(given.hide(str(error))) from None
@@ -179,10 +179,10 @@ def _kind(urn: str) -> type[Resource]:
     return RESOURCES[token]
 
 
-def _state(kind: type[Resource], outputs: dict[str, Any], given: Decoded) -> struct_pb2.Struct:
-    """Outputs as they are kept: what was secret in the inputs is so here, and what the schema says is."""
+def _state(kind: type[Resource], made: Made, given: Decoded) -> struct_pb2.Struct:
+    """Outputs as they are kept: what was secret in the inputs is so here, what the schema says is, and what may be."""
     known = schema.resource(kind.token)["properties"]
-    return encode(outputs, _present({*given.secrets, *schema.secrets(known, outputs)}, outputs))
+    return encode(made.outputs, _present({*given.secrets, *schema.secrets(known, made.outputs), *made.secrets}, made.outputs))
 
 
 def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | int, ...]]:

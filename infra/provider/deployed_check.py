@@ -49,11 +49,12 @@ def check_id(id: str) -> None:
 
 def failures(inputs: Mapping[str, Any]) -> Iterator[Failure]:
     """Everything, at once. What is not known yet is not judged."""
-    endpoint = inputs.get("endpoint")
+    endpoint, location = inputs.get("endpoint"), inputs.get("location")
+    region = location if isinstance(location, str) else None
     if isinstance(endpoint, str) and not ENDPOINT.fullmatch(endpoint):
         yield Failure(("endpoint",), f"{endpoint!r} is no endpoint's full name\n  allowed: projects/P/locations/R/endpoints/E")
-        endpoint = None
-    region = endpoint.split("/")[3] if isinstance(endpoint, str) else None
+    elif isinstance(endpoint, str) and region not in (None, endpoint.split("/")[3]):
+        yield Failure(("location",), f"{region!r} is not where the endpoint is\n  allowed: {endpoint.split('/')[3]}")
     models = inputs.get("deployedModels")
     if not isinstance(models, Mapping):
         return

@@ -83,7 +83,7 @@ class DeployedModels(Resource):
             if error.code == 404:
                 return None
             raise
-        given: dict[str, Any] = inputs or DEFAULTS | {"endpoint": id, "deployedModels": {}}
+        given: dict[str, Any] = inputs or DEFAULTS | {"endpoint": id, "location": id.split("/")[3], "deployedModels": {}}
         names = [name for name in given["deployedModels"] if deployed_set.named(look, name)]
         meant = {name: _meant(serving, given["deployedModels"][name]["model"]) for name in names}
         return _made(look, given, self.held(given), meant)
@@ -115,17 +115,21 @@ class DeployedModels(Resource):
         beta = _beta(inputs) or _beta(old or {})
         serving.settle()
         look = serving.look(beta=beta)
-        goal = _goal(serving, look, inputs, held)
-        meant = {name: model.version for name, model in goal.models.items()}
+        meant: dict[str, str] = {}
         try:
+            goal = _goal(serving, look, inputs, held)
+            meant = {name: model.version for name, model in goal.models.items()}
             deployed_set.reach(serving, look, goal)
             look = serving.look(beta=beta)
         except ProviderError as error:
-            if not serving.began:
-                raise
-            quiet, look = _aftermath(serving, look, beta)
+            if serving.began:
+                quiet, look = _aftermath(serving, look, beta)
+            elif old is not None:
+                raise  # the state is as true as before
+            else:
+                quiet = True
             if quiet and old is None and not deployed_set.ours(look):
-                raise  # nothing of it is left
+                raise  # nothing of it is there
             raise FailedAfterMadeError(str(error), _made(look, inputs, held, meant)) from None
         return _made(look, inputs, held, meant)
 

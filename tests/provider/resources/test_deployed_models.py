@@ -26,7 +26,7 @@ def one(model: str = "champion", traffic: int = 100, **more: Any) -> dict[str, A
 
 
 def of(endpoint: str = ENDPOINT, *, models: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"endpoint": endpoint, "deployedModels": models, **more}
+    return {"endpoint": endpoint, "location": endpoint.split("/")[3], "deployedModels": models, **more}
 
 
 TWO = {"champion": one(traffic=90), "challenger": one("candidate", 10)}
@@ -540,7 +540,7 @@ def test_a_preview_calls_nobody(vertex: Vertex, provider: Driver) -> None:
 def test_another_endpoint_is_another_resource(provider: Driver, vertex: Vertex, make: Any) -> None:
     _, state, inputs = make(of(models=TWO))
     found = provider.diff(TOKEN, inputs, inputs | {"endpoint": f"{PLACE}/endpoints/88"}, state)
-    assert list(found.replaces) == ["endpoint"]
+    assert (list(found.replaces), found.deleteBeforeReplace) == (["endpoint"], True)
 
 
 def test_no_model_is_well(vertex: Vertex, provider: Driver, make: Any) -> None:
@@ -618,8 +618,10 @@ def test_what_is_refused(provider: Driver, change: dict[str, Any], path: str | N
 @pytest.mark.parametrize(
     ("inputs", "path"),
     [
-        ({"endpoint": "recommend", "deployedModels": {}}, "endpoint"),
-        ({"deployedModels": {}}, "endpoint"),
+        (of(models={}) | {"endpoint": "recommend"}, "endpoint"),
+        (of(models={}) | {"endpoint": None}, "endpoint"),
+        (of(models={}) | {"location": "europe-west4"}, "location"),
+        (of(models={}) | {"location": None}, "location"),
         (of(models={"Champion": one()}), "deployedModels.Champion"),
         (of(models={"": one()}), 'deployedModels[""]'),
         (of(models={"champion": 3}), "deployedModels.champion"),
