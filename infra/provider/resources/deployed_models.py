@@ -209,14 +209,14 @@ def _model(live: Mapping[str, Any], look: Look, endpoint: str, given: str | None
     """The model with its version: the program's words for it, while they mean what is deployed."""
     version = str(live.get("modelVersionId", ""))
     own = own_model(str(live["model"]), look.name)
-    if given and _same_model(given, own, endpoint):
+    if given and _same_model(given, own, endpoint, look):
         return given if meant == version else f"{given.partition('@')[0]}@{version}"
     return f"{own if own.startswith('projects/') else '/'.join([*endpoint.split('/')[:2], own])}@{version}"
 
 
-def _same_model(given: str, own: str, endpoint: str) -> bool:
-    """Whether both are one model; of another project Google answers the number, so there the rest decides."""
-    wanted = own_model(given, endpoint)
+def _same_model(given: str, own: str, endpoint: str, look: Look) -> bool:
+    """Whether both are one model, by the project's id or number; of a third project Google answers the number: there the rest decides."""
+    wanted = own_model(own_model(given, endpoint), look.name)
     return wanted == own or (wanted.startswith("projects/") and own.startswith("projects/") and wanted.split("/")[2:] == own.split("/")[2:])
 
 
