@@ -475,7 +475,7 @@ def test_two_first_uploads_at_once(sandbox: Sandbox, inputs: dict[str, Any]) -> 
 def test_a_model_of_others_is_not_taken(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
     body = {"model": {"displayName": "theirs", "containerSpec": {"imageUri": OLD}}, "modelId": "recommender"}
     vertex(sandbox, "POST", f"{PLACE}/models:upload", body)
-    with pytest.raises(AbortedError, match="modelId: .* is there, and nothing says that accelform uploaded it\n  fix: import it"):
+    with pytest.raises(AbortedError, match=r"modelId: .* is there, and nothing says that accelform uploaded it\n  fix: import it"):
         provider.create(TOKEN, inputs)
     assert list(versions(sandbox)) == ["1a"]
 
@@ -726,5 +726,5 @@ def test_a_tag_is_allowed_where_it_is_asked_for(provider: Driver, inputs: dict[s
 
 
 def test_what_is_not_known_yet_is_not_judged(provider: Driver, inputs: dict[str, Any]) -> None:
-    _, failures = provider.check(TOKEN, {name: UNKNOWN for name in inputs} | {"ports": [UNKNOWN], "versionAliases": [UNKNOWN]})
+    _, failures = provider.check(TOKEN, dict.fromkeys(inputs, UNKNOWN) | {"ports": [UNKNOWN], "versionAliases": [UNKNOWN]})
     assert failures == {}
