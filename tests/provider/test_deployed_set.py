@@ -164,14 +164,14 @@ class Endpoint(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def somebody_moves_the_traffic(self, data: st.DataObject) -> None:
-        self.settled()
+        self.vertex.settle()
         live = sorted(self.vertex.deployed())
         if live:
             self.vertex.give({data.draw(st.sampled_from(live)): 100})
 
     @rule(data=st.data())
     def somebody_undeploys(self, data: st.DataObject) -> None:
-        self.settled()
+        self.vertex.settle()
         live = sorted(self.vertex.deployed())
         if live:
             self.vertex.undeploy(data.draw(st.sampled_from(live)))
@@ -179,7 +179,7 @@ class Endpoint(RuleBasedStateMachine):
     @precondition(lambda self: all(is_ours(live) for live in self.vertex.deployed().values()))
     @rule()
     def somebody_deploys(self) -> None:
-        self.settled()
+        self.vertex.settle()
         self.vertex.deploy()
 
     # What is always so
@@ -245,12 +245,6 @@ class Endpoint(RuleBasedStateMachine):
     def calm(self) -> None:
         self.vertex.cloud.faults.clear()
         self.vertex.cloud.clock.manual = False
-
-    def settled(self) -> None:
-        """Whoever else works on the endpoint waits for what runs on it."""
-        for operation in self.vertex.ask("GET", f"{ENDPOINT}/operations").get("operations", []):
-            if not operation.get("done"):
-                self.vertex.ask("GET", operation["name"])
 
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]

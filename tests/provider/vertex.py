@@ -68,6 +68,13 @@ class Vertex:
             self.give(split, endpoint)
         self.ask("POST", f"{endpoint}:undeployModel", {"deployedModelId": id})
 
+    def settle(self, endpoint: str = ENDPOINT) -> None:
+        """Waits for what runs on the endpoint, however it ends."""
+        for operation in self.ask("GET", f"{endpoint}/operations").get("operations", []):
+            if not operation.get("done"):
+                for _ in range(2):
+                    self._http.get(f"{BASE}/{HOST}/v1/{operation['name']}")
+
     def body(self, endpoint: str = ENDPOINT) -> dict[str, Any]:
         """The endpoint as it is kept: nothing that runs is awaited."""
         return self.cloud.store.get(HOST, endpoint) or {}
