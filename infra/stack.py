@@ -125,6 +125,11 @@ class StackSpec(Spec):
             if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
                 message = f"is used by nothing: no machine of this file needs {entry.what} confirmed there"
                 problems.append(Problem(f"confirmed.{number}", message, fix="remove it"))
+        for name, endpoint in self.endpoints.items():
+            for path, key in endpoint.references().items():
+                if key not in self.models:
+                    allowed = ", ".join(nearest(key, self.models) or self.models) or "a model's full name, or a key of `models:`"
+                    problems.append(Problem(f"endpoints.{name}.{path}", f"{key} is no key of models", allowed))
         if problems:
             raise ProblemsError(problems)
         return self

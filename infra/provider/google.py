@@ -47,7 +47,11 @@ class UnclearError(ProviderError):
 
 
 class OperationError(ProviderError):
-    """A call was taken, and what it began failed, or did not end in time."""
+    """A call was taken, and what it began failed."""
+
+
+class UnfinishedError(OperationError):
+    """What a call began did not end in time: it may end yet."""
 
 
 class CancelledError(ProviderError):
@@ -143,7 +147,8 @@ class Google:
         What a long-running operation ends with.
 
         Raises:
-            OperationError: It failed, or did not end within *seconds*.
+            OperationError: It failed.
+            UnfinishedError: It did not end within *seconds*.
         """
         method = ".".join([*operation["name"].split("/")[0::2], "get"])
         allowed = seconds or OPERATION_SECONDS
@@ -151,7 +156,7 @@ class Google:
         delay = FIRST_POLL_SECONDS
         while not operation.get("done"):
             if self._now() > deadline:
-                raise OperationError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
+                raise UnfinishedError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
             operation = self.call(api, method, place=place, name=operation["name"])
             if not operation.get("done"):
                 self.wait(delay)
@@ -191,8 +196,8 @@ class Google:
 
     def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
         name, _, version = api.partition(".")
+        *collections, verb = method.split(".")
         with self._lock:  # the client makes its classes when they are first asked for
-            *collections, verb = method.split(".")
             return getattr(_collection(name, version, self.settings.root(name, place), tuple(collections)), verb)(**arguments)
 
     def _headers(self, request: Any) -> dict[str, str]:
@@ -220,6 +225,15 @@ class Google:
 
 
 @cache
+def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> Any:
+    """Google's client of one collection. It is kept: the client makes its classes anew each time, for some 50 ms."""
+    found = _service(name, version, root)
+    for word in words:
+        found = getattr(found, word)()
+    return found
+
+
+@cache
 def _service(name: str, version: str, root: str) -> Any:
     """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
     import httplib2
@@ -229,12 +243,6 @@ def _service(name: str, version: str, root: str) -> Any:
     below = json.loads(get_static_doc(name, version))["servicePath"]
     options = {"api_endpoint": root + below}
     return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
-
-
-@cache
-def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> Any:
-    """What the client has the methods of a collection in. It makes its classes anew at each step, which takes longer than a call."""
-    return getattr(_collection(name, version, root, words[:-1]), words[-1])() if words else _service(name, version, root)
 
 
 def _object(answer: httpx.Response) -> dict[str, Any]:
