@@ -14,8 +14,9 @@ from pulumi.runtime.proto import provider_pb2
 from infra.errors import nearest
 from infra.provider import schema
 from infra.provider.check import Check
+from infra.provider.engine_log import EngineLog
 from infra.provider.google import Google, Settings
-from infra.provider.resource import Change, FailedAfterMadeError, Made, Resource
+from infra.provider.resource import Change, FailedAfterMadeError, Made, Note, Resource
 from infra.provider.resources import RESOURCES
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
 from infra.provider.values import Decoded, Unknown, encode, written
@@ -28,15 +29,28 @@ class Accelform(Provider):
     Args:
         http: Sends the requests. (default: to where the configuration says)
         pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
+        say: Shows a note to the user, for a URN. (default: in the log of the engine that shook hands)
     """
 
     version = "0.1.0"
 
-    def __init__(self, http: httpx.Client | None = None, pause: Callable[[float], bool] | None = None) -> None:
+    def __init__(
+        self,
+        http: httpx.Client | None = None,
+        pause: Callable[[float], bool] | None = None,
+        say: Callable[[str, Note], None] | None = None,
+    ) -> None:
         super().__init__()
         self._http = http
         self._pause = pause or self.cancelled.wait
+        self._say = say
         self._google: Google | None = None
+
+    def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        if self._say is None and request.engine_address:
+            log = EngineLog(request.engine_address)
+            self._say = lambda urn, note: log.say(urn, note.text, warns=note.warns)
+        return super().Handshake(request, context)
 
     def GetSchema(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         return provider_pb2.GetSchemaResponse(schema=json.dumps(schema.package()))
@@ -80,6 +94,9 @@ class Accelform(Provider):
         old, new, state = Decoded(_old_inputs(request)), Decoded(request.news), Decoded(request.olds)
         kind = _kind(request.urn)
         found = list(kind.changes(old.values, new.values, state.values))
+        if self._say is not None and not any(change.replaces for change in found):
+            for note in kind.notes(old.values, new.values, state.values):
+                self._say(request.urn, note)
         return provider_pb2.DiffResponse(
             changes=provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE,
             diffs=sorted({str(change.path[0]) for change in found}),

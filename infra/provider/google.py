@@ -47,7 +47,11 @@ class UnclearError(ProviderError):
 
 
 class OperationError(ProviderError):
-    """A call was taken, and what it began failed, or did not end in time."""
+    """A call was taken, and what it began failed."""
+
+
+class UnfinishedError(OperationError):
+    """What a call began did not end in time: it may end yet."""
 
 
 class CancelledError(ProviderError):
@@ -143,7 +147,8 @@ class Google:
         What a long-running operation ends with.
 
         Raises:
-            OperationError: It failed, or did not end within *seconds*.
+            OperationError: It failed.
+            UnfinishedError: It did not end within *seconds*.
         """
         method = ".".join([*operation["name"].split("/")[0::2], "get"])
         allowed = seconds or OPERATION_SECONDS
@@ -151,7 +156,7 @@ class Google:
         delay = FIRST_POLL_SECONDS
         while not operation.get("done"):
             if self._now() > deadline:
-                raise OperationError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
+                raise UnfinishedError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
             operation = self.call(api, method, place=place, name=operation["name"])
             if not operation.get("done"):
                 self.wait(delay)

@@ -33,6 +33,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """What a change means, for the user to read before it is made."""
+
+    text: str
+    warns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A resource as it is."""
 
@@ -74,6 +82,11 @@ class Resource:
     def changes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterable[Change]:
         """Every difference between two runs' inputs."""
         return differences(schema.resource(cls.token)["inputProperties"], old, new)
+
+    @classmethod
+    def notes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterable[Note]:
+        """What the differences mean beyond themselves: a downtime, twice the quota."""
+        return ()
 
     @classmethod
     def foreseen(cls, inputs: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:

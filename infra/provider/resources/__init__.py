@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infra.provider.resource import Resource
+from infra.provider.resources.deployed_models import DeployedModels
 from infra.provider.resources.spend_cap import SpendCap
 
-RESOURCES: dict[str, type[Resource]] = {kind.token: kind for kind in (SpendCap,)}
+RESOURCES: dict[str, type[Resource]] = {kind.token: kind for kind in (DeployedModels, SpendCap)}

@@ -157,6 +157,9 @@ def test_a_deploy_that_fails_leaves_the_endpoint_as_it_was(
         ({}, {"automaticResources": {"minReplicaCount": 1}}, 400),
         ({}, {"dedicatedResources": {"machineSpec": {"machineType": "g2-standard-8"}}}, 400),
         ({}, {"dedicatedResources": {**MACHINES, "minReplicaCount": 3}}, 400),
+        ({}, {"dedicatedResources": {**MACHINES, "requiredReplicaCount": 2}}, 400),
+        ({}, {"id": "12345678901"}, 400),
+        ({}, {"id": "a1"}, 400),
         ({}, {"sharedResources": "projects/shop-prod/locations/asia-east1/deploymentResourcePools/no"}, 404),
     ],
 )
@@ -206,6 +209,47 @@ def test_replicas_are_mutated_in_place_and_nothing_else(
     assert ask("GET", HOST, ENDPOINT).body["deployedModels"][0]["dedicatedResources"] == MACHINES | {"maxReplicaCount": 5}
     body["updateMask"] = "dedicatedResources.machineSpec"
     assert ask("POST", HOST, f"{ENDPOINT}:mutateDeployedModel", body).status == 400
+
+
+def test_a_machine_has_a_default(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any) -> None:
+    upload("m", [])
+    deploy("1", {"0": 100}, dedicatedResources={"minReplicaCount": 1})
+    (deployed,) = ask("GET", HOST, ENDPOINT).body["deployedModels"]
+    assert deployed["dedicatedResources"] == {"machineSpec": {"machineType": "n1-standard-2"}, "minReplicaCount": 1}
+
+
+def test_each_version_of_the_api_mutates_and_shows_what_it_has(
+    ask: Ask, done: Done, endpoint: Any, upload: Callable[..., Any], deploy: Any
+) -> None:
+    """Scaling to zero is of v1beta1 alone, and each version has a field of its own for the container's output."""
+    upload("m", [])
+    deploy("1", {"0": 100})
+    beta = ENDPOINT.replace("v1/", "v1beta1/")
+    zero = {"dedicatedResources": {"scaleToZeroSpec": {"idleScaledownPeriod": "300s"}}}
+    for where, fields, mask, status in (
+        (ENDPOINT, {"disableContainerLogging": True}, "disableContainerLogging", 200),
+        (beta, {"disableContainerLogging": True}, "disableContainerLogging", 400),
+        (beta, {"enableContainerLogging": True}, "enableContainerLogging", 200),
+        (beta, zero, "dedicatedResources.scaleToZeroSpec,dedicatedResources.minReplicaCount", 200),
+    ):
+        body = {"deployedModel": {"id": "1", **fields}, "updateMask": mask}
+        answer = ask("POST", HOST, f"{where}:mutateDeployedModel", body)
+        assert answer.status == status, answer.body
+        if status == 200:
+            done(HOST, "v1", answer)
+    assert "scaleToZeroSpec" in ask("GET", HOST, beta).body["deployedModels"][0]["dedicatedResources"]
+    assert "scaleToZeroSpec" not in ask("GET", HOST, ENDPOINT).body["deployedModels"][0]["dedicatedResources"]
+
+
+def test_a_private_endpoint_takes_one_model_and_no_split(
+    ask: Ask, done: Done, upload: Callable[..., Any], deploy: Any, number: str
+) -> None:
+    upload("m", [])
+    body = {"displayName": "ranker", "network": f"projects/{number}/global/networks/inside"}
+    done(HOST, "v1", ask("POST", HOST, f"{PLACE}/endpoints", body, endpointId="ranker"))
+    deploy("1", {})
+    assert deploy("2", {}).body["error"]["status"] == "FAILED_PRECONDITION"
+    assert ask("PATCH", HOST, ENDPOINT, {"trafficSplit": {"1": 100}}, updateMask="trafficSplit").status == 400
 
 
 def test_an_endpoint_with_a_model_is_not_deleted(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any, number: str) -> None:
