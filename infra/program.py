@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import accelform
+from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
@@ -24,7 +24,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
     if spec.spend_caps:
-        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project)
+        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=names.holds(spec.project, stack))
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
 

@@ -7,6 +7,7 @@ The client's own transport sends a call again whose answer was lost, a second de
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import threading
 import time
@@ -84,6 +85,7 @@ class Google:
         pause: Waits for seconds; true when the user cancelled meanwhile.
         now: A clock in seconds, for the deadline of operations.
         http: Sends the requests. (default: with Google's credentials; to the sandbox with none)
+        time: What time it is there, in seconds since 1970. (default: this machine's; of the sandbox its own, which is ahead)
     """
 
     def __init__(
@@ -92,10 +94,12 @@ class Google:
         pause: Callable[[float], bool],
         now: Callable[[], float] = time.monotonic,
         http: httpx.Client | None = None,
+        time: Callable[[], float] | None = None,
     ) -> None:
         self.settings = settings
         self._pause = pause
         self._now = now
+        self.time = time or (self._sandbox_time if settings.sandbox else _time)
         self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
         self._lock = threading.Lock()
         self._credentials: Any = None
@@ -194,14 +198,24 @@ class Google:
         if self._pause(0):
             raise CancelledError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
 
+    def _sandbox_time(self) -> float:
+        try:
+            answer = self._http.get(f"{self.settings.sandbox.rstrip('/')}/sandbox/status").raise_for_status()
+            return dt.datetime.fromisoformat(answer.json()["time"]).timestamp()
+        except httpx.HTTPError as error:
+            raise ProviderError(f"the sandbox does not say what time it is: {error or type(error).__name__}") from None
+
     def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
         name, _, version = api.partition(".")
         with self._lock:  # the client makes its classes when they are first asked for
-            service = _service(name, version, self.settings.root(name, place))
+            root = self.settings.root(name, place)
+            service = _service(name, version, root)
             *collections, verb = method.split(".")
             for collection in collections:
                 service = getattr(service, collection)()
-            return getattr(service, verb)(**arguments)
+            request = getattr(service, verb)(**arguments)
+        request.uri = _at(request.uri, root)
+        return request
 
     def _headers(self, request: Any) -> dict[str, str]:
         headers = {**request.headers, "accept-encoding": "gzip"}
@@ -227,6 +241,10 @@ class Google:
             raise ProviderError(f"no credentials for Google Cloud: {error}\n  fix: gcloud auth application-default login") from None
 
 
+def _time() -> float:
+    return time.time()
+
+
 @cache
 def _service(name: str, version: str, root: str) -> Any:
     """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
@@ -237,6 +255,11 @@ def _service(name: str, version: str, root: str) -> Any:
     below = json.loads(get_static_doc(name, version))["servicePath"]
     options = {"api_endpoint": root + below}
     return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+
+
+def _at(uri: str, root: str) -> str:
+    """Uploads go to the address of the document, whichever the client was given: they are sent where all else is."""
+    return uri if uri.startswith(root) else root + uri.split("/", 3)[3]
 
 
 def _object(answer: httpx.Response) -> dict[str, Any]:
