@@ -209,11 +209,8 @@ class Google:
         name, _, version = api.partition(".")
         with self._lock:  # the client makes its classes when they are first asked for
             root = self.settings.root(name, place)
-            service = _service(name, version, root)
-            *collections, verb = method.split(".")
-            for collection in collections:
-                service = getattr(service, collection)()
-            request = getattr(service, verb)(**arguments)
+            collection, _, verb = method.rpartition(".")
+            request = getattr(_collection(name, version, root, collection), verb)(**arguments)
         request.uri = _at(request.uri, root)
         return request
 
@@ -243,6 +240,13 @@ class Google:
 
 def _time() -> float:
     return time.time()
+
+
+@cache
+def _collection(name: str, version: str, root: str, path: str) -> Any:
+    """Methods of one collection. The client makes its class anew each time that it is asked, which takes longer than most calls."""
+    head, _, last = path.rpartition(".")
+    return getattr(_collection(name, version, root, head) if head else _service(name, version, root), last)()
 
 
 @cache

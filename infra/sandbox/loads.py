@@ -1,8 +1,9 @@
 """
 Declared loads: how callers use an endpoint, as nobody really does here, so that what Cloud Monitoring would show of it can be read.
 
-`POST /sandbox/loads` says how many requests come, and for each model version how fast it answers and how often it fails. Requests go to what
-is deployed by the endpoint's traffic split, at each moment of the sandbox's clock. Nothing is drawn by lot: the same load is the same series.
+`POST /sandbox/loads` says how many requests come, and for each model version how fast it answers and how often it fails. Requests go to
+what is deployed by the endpoint's traffic split, at each moment of the sandbox's clock. Nothing is drawn by lot: the same load is the same
+series.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class Loads:
     def __init__(self, cloud: Cloud) -> None:
         self._cloud = cloud
         self._kept: dict[str, list[dict[str, Any]]] = cloud.store.fact(FACT) or {}
+        self._done: dict[tuple[str, str], Minutes] = {}
 
     def declare(self, sent: Any) -> dict[str, Any]:
         """
@@ -116,6 +118,7 @@ class Loads:
 
     def clear(self) -> None:
         self._kept = {}
+        self._done = {}
         self._cloud.store.set_fact(FACT, self._kept)
 
     def look(self, at: float) -> None:
@@ -131,8 +134,9 @@ class Loads:
             if name.split("/")[1] != project:
                 continue
             for id in sorted({id for one in changes for id in one["split"]}):
+                minutes = self._done.setdefault((name, id), Minutes(changes, id))
                 for metric in METRICS:
-                    yield from metric.series(name, id, changes)
+                    yield from metric.series(name, id, minutes)
 
     def _add(
         self,
@@ -161,28 +165,31 @@ class Series:
 
     identity: dict[str, Any]
     value_type: str
-    changes: list[dict[str, Any]]
-    id: str
+    minutes: Minutes
     pick: str
     """What of the minute is its value."""
 
     def points(self, start: float, end: float) -> list[dict[str, Any]]:
         """Points of the minutes that end after *start* and not after *end*, oldest first. Minutes without a request have none."""
         found = []
-        for minute, part in minutes(self.changes, self.id, end):
-            if minute + MINUTE > start and (value := part.value(self.pick)) is not None:
-                found.append({"start": minute, "end": minute + MINUTE, "value": value})
+        for minute in self.minutes.until(end):
+            if start < minute.begins + MINUTE <= end and (value := minute.value(self.pick)) is not None:
+                found.append({"start": minute.begins, "end": minute.begins + MINUTE, "value": value})
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Minute:
     """What one deployed model did in one minute."""
 
+    begins: int
+    parts: list[tuple[float, Behaviour]]
+    """Requests as they are expected, by how they are answered."""
     requests: int
     errors: int
-    buckets: list[int]
-    mean: float
+    before: int
+    """Requests of all minutes before."""
+    _latencies: dict[str, Any] | None = None
 
     def value(self, pick: str) -> dict[str, Any] | None:
         count = {"requests": self.requests, "errors": self.errors, "good": self.requests - self.errors, "latencies": self.requests}[pick]
@@ -190,26 +197,36 @@ class Minute:
             return None
         if pick != "latencies":
             return {"int64Value": str(count)}
-        last = max(index for index, number in enumerate(self.buckets) if number)
-        options = {"exponentialBuckets": {"numFiniteBuckets": FINITE, "growthFactor": GROWTH, "scale": SCALE}}
-        buckets = [str(number) for number in self.buckets[: last + 1]]
-        return {"distributionValue": {"count": str(count), "mean": self.mean, "bucketOptions": options, "bucketCounts": buckets}}
+        if self._latencies is None:
+            self._latencies = _latencies(self.parts, self.requests, self.before)
+        return {"distributionValue": self._latencies}
 
 
-def minutes(changes: list[dict[str, Any]], id: str, end: float) -> Iterator[tuple[int, Minute]]:
-    """Every whole minute from the load's first on, with its first second, and what the deployed model did in it."""
-    minute = int(changes[0]["at"] // MINUTE) * MINUTE
-    expected = failing = 0.0
-    done = failed = 0
-    while minute + MINUTE <= end:
-        parts = list(_parts(changes, id, minute))
-        expected += sum(amount for amount, _ in parts)
-        failing += sum(amount * behaviour.error_rate for amount, behaviour in parts)
-        requests, errors = int(expected + 1e-6) - done, int(failing + 1e-6) - failed
-        if requests:
-            yield minute, _minute(parts, requests, min(errors, requests), done)
-        done, failed = done + requests, failed + min(errors, requests)
-        minute += MINUTE
+class Minutes:
+    """The whole minutes of one deployed model. What is over does not change: each is reckoned once."""
+
+    def __init__(self, changes: list[dict[str, Any]], id: str) -> None:
+        self._changes = changes
+        self._id = id
+        self._next = int(changes[0]["at"] // MINUTE) * MINUTE
+        self._expected = self._failing = 0.0
+        self._requests = self._errors = 0
+        self._done: list[Minute] = []
+
+    def until(self, end: float) -> list[Minute]:
+        """Those that are over at *end*, and no later moment than that of the clock."""
+        while self._next + MINUTE <= end:
+            parts = list(_parts(self._changes, self._id, self._next))
+            self._expected += sum(amount for amount, _ in parts)
+            self._failing += sum(amount * behaviour.error_rate for amount, behaviour in parts)
+            requests = int(self._expected + 1e-6) - self._requests
+            errors = min(int(self._failing + 1e-6) - self._errors, requests)
+            if requests:
+                self._done.append(Minute(self._next, parts, requests, errors, self._requests))
+            self._requests += requests
+            self._errors += errors
+            self._next += MINUTE
+        return self._done
 
 
 def _parts(changes: list[dict[str, Any]], id: str, minute: int) -> Iterator[tuple[float, Behaviour]]:
@@ -226,7 +243,8 @@ def _parts(changes: list[dict[str, Any]], id: str, minute: int) -> Iterator[tupl
             yield one["rate"] * seconds * share / 100, Behaviour.read(id, named)
 
 
-def _minute(parts: list[tuple[float, Behaviour]], requests: int, errors: int, before: int) -> Minute:
+def _latencies(parts: list[tuple[float, Behaviour]], requests: int, before: int) -> dict[str, Any]:
+    """A `distributionValue`."""
     buckets = [0] * (FINITE + 2)
     amount = sum(part for part, _ in parts)
     mean = 0.0
@@ -241,7 +259,13 @@ def _minute(parts: list[tuple[float, Behaviour]], requests: int, errors: int, be
         upto = [round(own * behaviour.below(bound)) for bound in BOUNDS] + [own]
         for bucket, (count, lower) in enumerate(zip(upto, [0, *upto], strict=False)):
             buckets[bucket] += count - lower
-    return Minute(requests, errors, buckets, mean)
+    last = max(index for index, number in enumerate(buckets) if number)
+    return {
+        "count": str(requests),
+        "mean": mean,
+        "bucketOptions": {"exponentialBuckets": {"numFiniteBuckets": FINITE, "growthFactor": GROWTH, "scale": SCALE}},
+        "bucketCounts": [str(number) for number in buckets[: last + 1]],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,13 +277,13 @@ class Metric:
     labelled: tuple[tuple[dict[str, str], str], ...]
     """Labels of its own, and what of a minute has them."""
 
-    def series(self, endpoint: str, id: str, changes: list[dict[str, Any]]) -> Iterator[Series]:
+    def series(self, endpoint: str, id: str, minutes: Minutes) -> Iterator[Series]:
         words = endpoint.split("/")
         resource = {"resource_container": words[1], "location": words[3], "endpoint_id": words[5]}
         for labels, pick in self.labelled:
             metric = {"type": f"{HOST}/prediction/online/{self.name}", "labels": {"deployed_model_id": id, "spot": "False", **labels}}
             identity = {"metric": metric, "resource": {"type": f"{HOST}/Endpoint", "labels": resource}}
-            yield Series(identity, self.value_type, changes, id, pick)
+            yield Series(identity, self.value_type, minutes, pick)
 
 
 METRICS = (
