@@ -11,6 +11,7 @@ from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
+from infra.components.model import Model
 from infra.components.network import Network
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
@@ -23,10 +24,15 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
-    if spec.spend_caps:
-        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=names.holds(spec.project, stack))
+    if spec.spend_caps or spec.models:
+        held = names.holds(spec.project, stack)
+        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
+    models = {
+        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own])).model
+        for name, model in spec.models.items()
+    }
 
     machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
     if machines:
@@ -51,4 +57,5 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
     pulumi.export("image_repository", storage.image_prefix)
+    pulumi.export("models", {name: model.name for name, model in models.items()})
     pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})

@@ -18,6 +18,7 @@ from infra import keys, refusals
 from infra.catalog import places
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
+from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
 from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
@@ -74,7 +75,6 @@ class StackSpec(Spec):
 
     later: ClassVar[dict[str, str]] = {
         "jobs": "training on a schedule",
-        "models": "models, their versions and the gate that accepts one",
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
         "clusters": "GKE clusters and node pools",
@@ -96,6 +96,8 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU machines, by name."""
+    models: dict[Name, ModelSpec] = {}
+    """Models in Vertex AI's registry, by name."""
     endpoints: dict[Name, EndpointSpec] = {}
     """Vertex AI endpoints, by name."""
     budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]
@@ -131,7 +133,7 @@ class StackSpec(Spec):
         """APIs that the stack's project must have enabled."""
         ways = {one.chosen_way for one in self.tpu_slices.values()}
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,

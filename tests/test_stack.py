@@ -88,7 +88,7 @@ Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in
 Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
   fix: leave it out in this version
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, usage
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, usage
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
@@ -141,7 +141,6 @@ def test_fails_without_callers(base: dict[str, Any], stack_file: Write) -> None:
     ("key", "value"),
     [
         ("jobs", {"train": {}}),
-        ("models", {"recommender": {}}),
         ("never_stop", ["endpoints.recommend"]),
         ("exceptions", {}),
         ("clusters", {}),

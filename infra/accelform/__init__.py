@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from infra.accelform.deployed_models import DeployedModels
+from infra.accelform.model import Model
 from infra.accelform.provider import Provider
 from infra.accelform.spend_cap import SpendCap
 
-__all__ = ["DeployedModels", "Provider", "SpendCap"]
+__all__ = ["DeployedModels", "Model", "Provider", "SpendCap"]

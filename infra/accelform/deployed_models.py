@@ -14,6 +14,7 @@ class DeployedModels(pulumi.CustomResource):
 
     Args:
         endpoint: Full name of the endpoint. Immutable.
+        location: Region of the endpoint. Immutable. It is known before the endpoint is, so that machines can be judged.
         deployed_models: Deployed models by name, as the provider's schema says: `model`, `machineType`, `minReplicas`, `traffic` and more.
             Their `traffic` makes 100.
         update: How something is deployed anew. (default: beside the old one, for which the quota of both is needed for a while)
@@ -26,6 +27,7 @@ class DeployedModels(pulumi.CustomResource):
         resource_name: str,
         *,
         endpoint: pulumi.Input[str],
+        location: pulumi.Input[str],
         deployed_models: pulumi.Input[Mapping[str, pulumi.Input[Mapping[str, object]]]],
         update: Literal["surge", "in-place"] = "surge",
         foreign: Literal["refuse", "keep", "undeploy"] = "refuse",
@@ -34,6 +36,7 @@ class DeployedModels(pulumi.CustomResource):
     ) -> None:
         props = {
             "endpoint": endpoint,
+            "location": location,
             "deployedModels": deployed_models,
             "update": update,
             "foreign": foreign,
@@ -49,3 +52,18 @@ class DeployedModels(pulumi.CustomResource):
     def deployed(self) -> pulumi.Output[Mapping[str, Mapping[str, str]]]:
         """Id and version of what stands, by name."""
         return pulumi.Output.from_input(self.__dict__["deployed"])
+
+    @property
+    def others(self) -> pulumi.Output[Mapping[str, str]]:
+        """Deployed models that are not of this program: display name by id."""
+        return pulumi.Output.from_input(self.__dict__["others"])
+
+    @property
+    def leftovers(self) -> pulumi.Output[Sequence[str]]:
+        """Ids that a run which did not end left beside others of their name."""
+        return pulumi.Output.from_input(self.__dict__["leftovers"])
+
+    @property
+    def one_model(self) -> pulumi.Output[bool]:
+        """Whether the endpoint takes one model only."""
+        return pulumi.Output.from_input(self.__dict__["oneModel"])

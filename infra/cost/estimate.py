@@ -97,6 +97,7 @@ class Estimate:
 
 FREE = {
     "accelform:billing:SpendCap": "budgets are free",
+    "accelform:vertex:Model": "models are not charged until they are deployed",
     "gcp:compute/firewall:Firewall": "rules are free",
     "gcp:compute/network:Network": "networks are free",
     "gcp:compute/router:Router": "only its NAT is billed",

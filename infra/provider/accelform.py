@@ -122,10 +122,10 @@ class Accelform(Provider):
         given = Decoded(request.properties)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.CreateResponse(properties=_state(kind, kind.foreseen(given.values, {}), given))
+            return provider_pb2.CreateResponse(properties=_state(kind, Made("", kind.foreseen(given.values, {})), given))
         wanted = held.added(given.values, self._held(kind, given.values))
         made = self._done(lambda: self._resource(kind, request).create(wanted), kind, given, request.properties)
-        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made.outputs, given))
+        return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made, given))
 
     @sentences
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -137,9 +137,9 @@ class Accelform(Provider):
         given = inputs if inputs.values else state
         known = schema.resource(kind.token)["inputProperties"]
         would = held.removed(found.inputs, given.values) if kind.token in held.NAMED_BY else found.inputs
-        marked = {*given.secrets, *schema.secrets(known, would)}
+        marked = {*given.secrets, *schema.secrets(known, would), *found.secrets}
         return provider_pb2.ReadResponse(
-            id=found.id, properties=_state(kind, found.outputs, given), inputs=encode(would, _present(marked, would))
+            id=found.id, properties=_state(kind, found, given), inputs=encode(would, _present(marked, would))
         )
 
     @sentences
@@ -147,11 +147,11 @@ class Accelform(Provider):
         state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
         kind = _kind(request.urn)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=_state(kind, kind.foreseen(new.values, state.values), new))
+            return provider_pb2.UpdateResponse(properties=_state(kind, Made("", kind.foreseen(new.values, state.values)), new))
         resource = self._resource(kind, request)
         wanted = held.added(new.values, self._held(kind, new.values))
         made = self._done(lambda: resource.update(request.id, state.values, old.values, wanted), kind, new, request.news)
-        return provider_pb2.UpdateResponse(properties=_state(kind, made.outputs, new))
+        return provider_pb2.UpdateResponse(properties=_state(kind, made, new))
 
     @sentences
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -184,7 +184,7 @@ class Accelform(Provider):
         try:
             return do()
         except FailedAfterMadeError as error:
-            properties = _state(kind, error.made.outputs, given)
+            properties = _state(kind, error.made, given)
             raise MadeButNotReadyError(given.hide(str(error)), error.made.id, properties, inputs) from None
         except ProviderError as error:
             raise ProviderError(given.hide(str(error))) from None
@@ -198,11 +198,11 @@ def _kind(urn: str) -> type[Resource]:
     return RESOURCES[token]
 
 
-def _state(kind: type[Resource], outputs: dict[str, Any], given: Decoded) -> struct_pb2.Struct:
-    """Outputs as they are kept: what was secret in the inputs is so here, and what the schema says is."""
+def _state(kind: type[Resource], made: Made, given: Decoded) -> struct_pb2.Struct:
+    """Outputs as they are kept: what was secret in the inputs is so here, what the schema says is, and what may be."""
     known = schema.resource(kind.token)["properties"]
-    kept = held.removed(outputs, given.values) if kind.token in held.NAMED_BY else outputs
-    return encode(kept, _present({*given.secrets, *schema.secrets(known, kept)}, kept))
+    kept = held.removed(made.outputs, given.values) if kind.token in held.NAMED_BY else made.outputs
+    return encode(kept, _present({*given.secrets, *schema.secrets(known, kept), *made.secrets}, kept))
 
 
 def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | int, ...]]:

@@ -30,7 +30,7 @@ class Goal:
     """Percent by name."""
     in_place: bool = False
     foreign: Literal["refuse", "keep", "undeploy"] = "refuse"
-    """What is done with deployed models that are not ours."""
+    """What is done with deployed models that are not ours. Those that are kept have no traffic, unless there are none of ours."""
     held: Held = frozenset()
 
 
@@ -75,22 +75,19 @@ def reach(serving: Serving, look: Look, goal: Goal) -> None:
             _one_after_the_other(serving, look, [model], named(look, model.name), goal)
     else:
         _beside(serving, new)
-    if "traffic" not in goal.held:
+    if "traffic" not in goal.held and goal.models:
         serving.split({goal.models[name].id: share for name, share in goal.traffic.items()})
-    for id in ours(serving.look()):
-        if id not in wanted and not _is_held(look, goal, id):
-            serving.undeploy(id)
+    take_away(serving, [id for id in ours(serving.look()) if id not in wanted and not _is_held(look, goal, id)])
     if goal.foreign == "undeploy":
-        for id in foreign(look):
-            serving.undeploy(id)
+        take_away(serving, foreign(look))
 
 
-def take_away(serving: Serving, look: Look, known: Iterable[str] = ()) -> None:
-    """Undeploys all that is ours: what says so by its id, and what a state knows. Others keep their traffic."""
-    ids = {*ours(look), *(id for id in known if id in look.deployed)}
-    if ids & set(look.split):
-        serving.split(lambda now: without(now.split, ids))
-    for id in sorted(ids):
+def take_away(serving: Serving, ids: Iterable[str]) -> None:
+    """Undeploys some, and gives their traffic to those that stay and have some."""
+    gone = sorted(ids)
+    if gone:
+        serving.split(lambda now: without(now.split, gone))
+    for id in gone:
         serving.undeploy(id)
 
 

@@ -48,6 +48,8 @@ class Made:
     outputs: dict[str, Any]
     inputs: dict[str, Any] = field(default_factory=dict)
     """What a program would write to make it; asked for by a read only."""
+    secrets: frozenset[Path] = frozenset()
+    """What may be secret, where no program says whether it is: at an import."""
 
 
 class FailedAfterMadeError(ProviderError):

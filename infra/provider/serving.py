@@ -36,6 +36,10 @@ ALREADY = (409, 412)
 Split = Mapping[str, int]
 
 
+class NoSuchModelError(ProviderError):
+    """A model, or a version of it, is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """An endpoint at one moment."""
@@ -79,14 +83,14 @@ class Serving:
         The endpoint now.
 
         Args:
-            beta: Whether the fields that only v1beta1 has are of interest.
+            beta: Whether to ask for the fields that only v1beta1 has, too. (default: where replicas may be none: it has some)
 
         Raises:
             GoogleError: There is no such endpoint (404), or Google refused.
         """
         body = self.google.call(V1, f"{ENDPOINTS}.get", place=self.place, name=self.endpoint)
         deployed = {one["id"]: one for one in body.get("deployedModels", [])}
-        if beta and deployed:
+        if deployed and (beta or any(_scales_to_zero(one) for one in deployed.values())):
             wide = self.google.call(BETA, f"{ENDPOINTS}.get", place=self.place, name=self.endpoint)
             for one in wide.get("deployedModels", []):
                 if one["id"] in deployed:
@@ -123,13 +127,13 @@ class Serving:
         The version that `projects/P/locations/R/models/M@alias` means now.
 
         Raises:
-            ProviderError: There is no such model, or no such version.
+            NoSuchModelError: There is no such model, or no such version.
         """
         try:
             found = self.google.call(V1, "projects.locations.models.get", place=reference.split("/")[3], name=reference)
         except GoogleError as error:
             if error.code == 404:
-                raise ProviderError(f"{reference}: there is no such model, or no version of that alias\n  {error}") from None
+                raise NoSuchModelError(f"{reference}: there is no such model, or no version of that alias\n  {error}") from None
             raise
         return str(found["versionId"])
 
@@ -247,6 +251,10 @@ class Serving:
     def _left(self) -> float | None:
         """Seconds until the deadline; at least a glance at what has ended."""
         return None if self._deadline is None else min(max(self._deadline - self._now(), 0.001), OPERATION_SECONDS)
+
+
+def _scales_to_zero(live: Mapping[str, Any]) -> bool:
+    return "dedicatedResources" in live and not live["dedicatedResources"].get("minReplicaCount")
 
 
 _BETA_FIELDS = ("scaleToZeroSpec", "initialReplicaCount", "flexStart")

@@ -26,6 +26,11 @@ class AbortedError(Exception):
         self.detail = detail
         """What the engine keeps, where the thing exists."""
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state that it keeps."""
+        return Decoded(self.detail.properties).values
+
 
 class Context:
     """What grpc hands to a method."""
@@ -57,6 +62,9 @@ class Sandbox:
             raise httpx.ReadError("cut") from None
         return httpx.Response(answer.status, json=answer.body)
 
+    def close(self) -> None:
+        self.cloud.store.close()
+
     def http(self) -> httpx.Client:
         return httpx.Client(transport=httpx.MockTransport(self))
 
@@ -76,7 +84,9 @@ class Driver:
 
     def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None) -> None:
         self.waits: list[float] = []
-        self.provider = Accelform(http, pause or self._pause)
+        self.notes: list[tuple[str, bool]] = []
+        """What the user was told of a plan, and whether as a warning."""
+        self.provider = Accelform(http, pause or self._pause, lambda _, note: self.notes.append((note.text, note.warns)))
         self.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE})), Context())
 
     def _pause(self, seconds: float) -> bool:
@@ -100,9 +110,9 @@ class Driver:
         request = provider_pb2.DiffRequest(urn=self.urn(token), olds=encode(state or old), old_inputs=encode(old), news=encode(new))
         return self.provider.Diff(request, Context())
 
-    def create(self, token: str, inputs: dict[str, Any], *, preview: bool = False) -> tuple[str, dict[str, Any]]:
+    def create(self, token: str, inputs: dict[str, Any], *, preview: bool = False, timeout: float = 0) -> tuple[str, dict[str, Any]]:
         """Id and outputs."""
-        request = provider_pb2.CreateRequest(urn=self.urn(token), properties=encode(inputs), preview=preview)
+        request = provider_pb2.CreateRequest(urn=self.urn(token), properties=encode(inputs), preview=preview, timeout=timeout)
         made = self.provider.Create(request, Context())
         return made.id, Decoded(made.properties).values
 
@@ -115,10 +125,18 @@ class Driver:
         return answer.id, Decoded(answer.properties).values, Decoded(answer.inputs).values
 
     def update(
-        self, token: str, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any], *, preview: bool = False
+        self,
+        token: str,
+        id: str,
+        state: dict[str, Any],
+        old: dict[str, Any],
+        new: dict[str, Any],
+        *,
+        preview: bool = False,
+        timeout: float = 0,
     ) -> dict[str, Any]:
         request = provider_pb2.UpdateRequest(
-            urn=self.urn(token), id=id, olds=encode(state), old_inputs=encode(old), news=encode(new), preview=preview
+            urn=self.urn(token), id=id, olds=encode(state), old_inputs=encode(old), news=encode(new), preview=preview, timeout=timeout
         )
         return Decoded(self.provider.Update(request, Context()).properties).values
 

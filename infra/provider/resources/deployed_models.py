@@ -12,7 +12,7 @@ from infra.provider.google import GoogleError
 from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made, Note, Resource, differences
 from infra.provider.schema import resource
 from infra.provider.server import ProviderError
-from infra.provider.serving import Look, Serving
+from infra.provider.serving import Look, NoSuchModelError, Serving
 from infra.provider.values import Unknown
 
 DEFAULTS = {"update": "surge", "foreign": "refuse"}
@@ -69,10 +69,10 @@ class DeployedModels(Resource):
             yield Note(f"{', '.join(anew)}: deployed anew beside the old one, which goes after it: until then both count against the quota")
 
     def create(self, inputs: dict[str, Any]) -> Made:
-        return self._reach(inputs)
+        return self._reach(inputs, None)
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
-        return self._reach(new, is_there=True)
+        return self._reach(new, old)
 
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
         deployed_check.check_id(id)
@@ -83,7 +83,10 @@ class DeployedModels(Resource):
             if error.code == 404:
                 return None
             raise
-        return _made(look, inputs or DEFAULTS | {"endpoint": id, "deployedModels": {}}, self.held(inputs), serving)
+        given: dict[str, Any] = inputs or DEFAULTS | {"endpoint": id, "location": id.split("/")[3], "deployedModels": {}}
+        names = [name for name in given["deployedModels"] if deployed_set.named(look, name)]
+        meant = {name: _meant(serving, given["deployedModels"][name]["model"]) for name in names}
+        return _made(look, given, self.held(given), meant)
 
     def delete(self, id: str, state: dict[str, Any]) -> None:
         serving = Serving(self.google, id, self.seconds)
@@ -94,37 +97,57 @@ class DeployedModels(Resource):
             if error.code == 404:
                 return
             raise
-        deployed_set.take_away(serving, look, [one["id"] for one in (state.get("deployed") or {}).values()])
+        known = [one["id"] for one in (state.get("deployed") or {}).values()]
+        deployed_set.take_away(serving, {*deployed_set.ours(look), *(id for id in known if id in look.deployed)})
 
-    def _reach(self, inputs: dict[str, Any], *, is_there: bool = False) -> Made:
+    def _reach(self, inputs: dict[str, Any], old: dict[str, Any] | None) -> Made:
         """
+        Makes the endpoint as the inputs say.
+
+        Args:
+            old: The inputs before; None where there is no resource yet.
+
         Raises:
             FailedAfterMadeError: Something of it is there, or may come yet.
         """
         held = self.held(inputs)
         serving = Serving(self.google, inputs["endpoint"], self.seconds)
+        beta = _beta(inputs) or _beta(old or {})
+        serving.settle()
+        look = serving.look(beta=beta)
+        meant: dict[str, str] = {}
         try:
-            serving.settle()
-            look = serving.look(beta=_beta(inputs))
-            deployed_set.reach(serving, look, _goal(serving, look, inputs, held))
-            look = serving.look(beta=_beta(inputs))
+            goal = _goal(serving, look, inputs, held)
+            meant = {name: model.version for name, model in goal.models.items()}
+            deployed_set.reach(serving, look, goal)
+            look = serving.look(beta=beta)
         except ProviderError as error:
-            raise self._failed(serving, inputs, error, is_there) from None
-        return _made(look, inputs, held)
+            if serving.began:
+                quiet, look = _aftermath(serving, look, beta)
+            elif old is not None:
+                raise  # the state is as true as before
+            else:
+                quiet = True
+            if quiet and old is None and not deployed_set.ours(look):
+                raise  # nothing of it is there
+            raise FailedAfterMadeError(str(error), _made(look, inputs, held, meant)) from None
+        return _made(look, inputs, held, meant)
 
-    def _failed(self, serving: Serving, inputs: dict[str, Any], error: ProviderError, is_there: bool) -> ProviderError:
-        """What the engine is told: with the true state, unless nothing was done, or nothing is left of a create."""
-        if not serving.began or serving.last is None:
-            return error
-        look, quiet = serving.last, False
-        try:
-            quiet = not serving.running()
-            look = serving.look(beta=_beta(inputs))
-        except ProviderError:
-            quiet = False  # the error that is told is the first one
-        if quiet and not is_there and not deployed_set.ours(look):
-            return error
-        return FailedAfterMadeError(str(error), _made(look, inputs, self.held(inputs)))
+
+def _aftermath(serving: Serving, before: Look, beta: bool) -> tuple[bool, Look]:
+    """Whether nothing runs any more, and what is there: as far as it can be asked still."""
+    try:
+        return not serving.running(), serving.look(beta=beta)
+    except ProviderError:
+        return False, serving.last or before
+
+
+def _meant(serving: Serving, reference: str) -> str:
+    """The version that an alias means; empty where it means none any more."""
+    try:
+        return serving.resolve(reference)
+    except NoSuchModelError:
+        return ""
 
 
 def _goal(serving: Serving, look: Look, inputs: Mapping[str, Any], held: Held) -> Goal:
@@ -141,75 +164,59 @@ def _goal(serving: Serving, look: Look, inputs: Mapping[str, Any], held: Held) -
     return Goal(models, traffic, inputs.get("update") == "in-place", inputs.get("foreign", "refuse"), held)
 
 
-def _made(look: Look, inputs: Mapping[str, Any], held: Held, serving: Serving | None = None) -> Made:
+def _made(look: Look, inputs: Mapping[str, Any], held: Held, meant: Mapping[str, str]) -> Made:
     """
     The resource as it is.
 
     Args:
         inputs: The program's: what is as they say is written as they write it.
-        serving: Asked whether an alias still means what is deployed. (default: it does, as after an update)
+        meant: The version that each one's `model` means now.
     """
-    names = sorted({str(live["displayName"]) for live in deployed_set.ours(look).values()})
-    given: Mapping[str, Any] = inputs["deployedModels"]
-    ids = {name: deployed_set.named(look, name) for name in names}
-    found = {}
-    for name in names:
-        live = look.deployed[ids[name][0]]
+    ids: dict[str, list[str]] = {}
+    for live in deployed_set.ours(look).values():
+        name = str(live["displayName"])
+        ids[name] = deployed_set.named(look, name)
+    found, deployed = {}, {}
+    for name, (first, *_) in sorted(ids.items()):
+        live, given = look.deployed[first], inputs["deployedModels"].get(name, {})
         share = sum(look.split.get(id, 0) for id in ids[name])
-        traffic = given.get(name, {}).get("traffic", 100) if look.one_model else share
-        found[name] = _one(live, look, inputs, given.get(name, {}), traffic, held, serving)
+        one = _settings(live, given) | {
+            "traffic": given.get("traffic", 100) if look.one_model else share,
+            "model": _model(live, look, str(inputs["endpoint"]), given.get("model"), meant.get(name)),
+        }
+        kept = [key for field in held for key in HELD_KEYS[field] if key in given]
+        found[name] = one | {key: given[key] for key in kept}
+        deployed[name] = {"id": first, "version": str(live.get("modelVersionId", ""))}
     now = {**inputs, "deployedModels": found}
     outputs = now | {
-        "deployed": {name: {"id": ids[name][0], "version": str(look.deployed[ids[name][0]].get("modelVersionId", ""))} for name in names},
+        "deployed": deployed,
         "others": deployed_set.foreign(look),
-        "leftovers": sorted(id for name in names for id in ids[name][1:]),
+        "leftovers": sorted(id for every in ids.values() for id in every[1:]),
         "oneModel": look.one_model,
     }
     return Made(str(inputs["endpoint"]), outputs, now)
 
 
-def _one(
-    live: Mapping[str, Any],
-    look: Look,
-    inputs: Mapping[str, Any],
-    given: Mapping[str, Any],
-    traffic: int,
-    held: Held,
-    serving: Serving | None,
-) -> dict[str, Any]:
-    """One deployed model as a program would write it; a default is left out where the program leaves it out."""
+def _settings(live: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """One deployed model's settings as a program would write them; a default is left out where the program leaves it out."""
     is_so = settings_of(live)
     wants, has = normal(given), normal(is_so)
-    found = {key: value for key, value in given.items() if key in wants and wants[key] == has[key]}
-    found |= {key: value for key, value in is_so.items() if wants[key] != has[key]}
-    found |= {"traffic": traffic, "model": _model(live, look, str(inputs["endpoint"]), given.get("model"), "model" in held, serving)}
-    for one in held:
-        found |= {key: given[key] for key in HELD_KEYS[one] if key in given}
-    return found
+    kept = {key: value for key, value in given.items() if key in wants and wants[key] == has[key]}
+    return kept | {key: value for key, value in is_so.items() if not given or wants[key] != has[key]}
 
 
-def _model(live: Mapping[str, Any], look: Look, endpoint: str, given: str | None, held: bool, serving: Serving | None) -> str:
+def _model(live: Mapping[str, Any], look: Look, endpoint: str, given: str | None, meant: str | None) -> str:
     """The model with its version: the program's words for it, while they mean what is deployed."""
     version = str(live.get("modelVersionId", ""))
     own = own_model(str(live["model"]), look.name)
-    name = own if own.startswith("projects/") else "/".join([*endpoint.split("/")[:2], own])
-    if given and (held or _same_model(given, own, endpoint)):
-        name = given.partition("@")[0]
-        if held or serving is None:
-            return given
-        try:
-            if serving.resolve(given) == version:
-                return given
-        except GoogleError:
-            raise
-        except ProviderError:
-            pass  # the alias is gone: what is deployed is told by its version
-    return f"{name}@{version}"
+    if given and _same_model(given, own, endpoint, look):
+        return given if meant == version else f"{given.partition('@')[0]}@{version}"
+    return f"{own if own.startswith('projects/') else '/'.join([*endpoint.split('/')[:2], own])}@{version}"
 
 
-def _same_model(given: str, own: str, endpoint: str) -> bool:
-    """Whether both are one model; of another project Google answers the number, so there the rest decides."""
-    wanted = own_model(given, endpoint)
+def _same_model(given: str, own: str, endpoint: str, look: Look) -> bool:
+    """Whether both are one model, by the project's id or number; of a third project Google answers the number: there the rest decides."""
+    wanted = own_model(own_model(given, endpoint), look.name)
     return wanted == own or (wanted.startswith("projects/") and own.startswith("projects/") and wanted.split("/")[2:] == own.split("/")[2:])
 
 

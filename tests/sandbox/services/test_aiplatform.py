@@ -399,3 +399,68 @@ def test_what_has_no_kind_of_its_own_is_kept_as_sent(ask: Ask) -> None:
     assert (made["jobSpec"], "createTime" in made) == (body["jobSpec"], True)
     assert ask("GET", HOST, f"v1/{made['name']}").body == made
     assert ask("GET", HOST, f"{PLACE}/customJobs/1").body["error"]["message"] == "The CustomJob does not exist."
+
+
+def test_a_version_is_there_once_its_upload_has_ended(cloud: Cloud, ask: Ask, upload: Callable[..., Any]) -> None:
+    """Until then there is no model to get, to list, to give aliases to, and its id is taken. The operation is listed under it."""
+    model = {"displayName": "m", "containerSpec": {"imageUri": "i"}, "versionAliases": ["canary"]}
+    begun = ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "modelId": "m"}).body
+    assert ask("GET", HOST, f"{PLACE}/models/m").status == 404
+    assert ask("GET", HOST, f"{PLACE}/models").body == {}
+    assert ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "modelId": "m"}).status == 409
+    (running,) = ask("GET", HOST, f"{PLACE}/models/m/operations").body["operations"]
+    assert (running["name"], "done" in running) == (begun["name"], False)
+    cloud.clock.advance(60)
+    assert ask("GET", HOST, f"{PLACE}/models/m").body["versionAliases"] == ["canary", "default"]
+    ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": "projects/shop-prod/locations/asia-east1/models/m"})
+    assert ask("GET", HOST, f"{PLACE}/models/m@canary").body["versionId"] == "1"
+    cloud.clock.advance(60)
+    assert ask("GET", HOST, f"{PLACE}/models/m@canary").body["versionId"] == "2"
+    assert ask("GET", HOST, f"{PLACE}/models/m").body["versionAliases"] == ["default"]
+
+
+def test_two_uploads_end_in_their_order(cloud: Cloud, ask: Ask, upload: Callable[..., Any]) -> None:
+    """The alias that both ask for is the later one's; one that fails takes none."""
+    upload("m", [])
+    parent = "projects/shop-prod/locations/asia-east1/models/m"
+    model = {"displayName": "m", "containerSpec": {"imageUri": "i"}, "versionAliases": ["canary"]}
+    for _ in range(2):
+        ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": parent})
+    cloud.faults.add(Fault(do="fail", at=1, path="models/m"))
+    ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": parent})
+    cloud.clock.advance(60)
+    versions = {item["versionId"]: item.get("versionAliases") for item in ask("GET", HOST, f"{PLACE}/models/m:listVersions").body["models"]}
+    assert versions == {"1": ["default"], "2": None, "3": ["canary"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        ({"displayName": "x" * 129}, "model.display_name"),
+        ({"labels": {"Owner": "x"}}, "model.labels"),
+        ({"labels": {"owner": "x" * 65}}, "model.labels"),
+        ({"containerSpec": {"imageUri": "i", "ports": [{"containerPort": 70000}]}}, "model.container_spec.ports"),
+        ({"containerSpec": {"imageUri": "i", "env": [{"name": "1", "value": "x"}]}}, "model.container_spec.env"),
+        ({"containerSpec": {"imageUri": "i", "env": [{"name": f"A{n}"} for n in range(201)]}}, "model.container_spec.env"),
+        ({"containerSpec": {"imageUri": "i", "deploymentTimeout": "7201s"}}, "model.container_spec.deployment_timeout"),
+    ],
+)
+def test_fails_to_upload_what_the_document_excludes(ask: Ask, model: dict[str, Any], field: str) -> None:
+    answer = ask("POST", HOST, f"{PLACE}/models:upload", {"model": {"displayName": "m"} | model})
+    assert (answer.status, f"Field: {field};" in answer.body["error"]["message"]) == (400, True)
+
+
+def test_files_are_in_the_services_own_location(ask: Ask) -> None:
+    """In the words that users of it quote."""
+    ask("POST", "storage.googleapis.com", "storage/v1/b", {"name": "elsewhere", "location": "US"}, project="shop-prod")
+    model = {"displayName": "m", "artifactUri": "gs://elsewhere/x", "containerSpec": {"imageUri": "i"}}
+    error = ask("POST", HOST, f"{PLACE}/models:upload", {"model": model}).body["error"]
+    said = "The Cloud Storage bucket of `gs://elsewhere/x` is in location `us`. It must be in the same regional location as the service "
+    assert (error["status"], error["message"]) == ("FAILED_PRECONDITION", f"{said}location `asia-east1`.")
+
+
+@pytest.mark.parametrize(("method", "verb"), [("POST", "mergeVersionAliases"), ("DELETE", "deleteVersion")])
+def test_a_version_is_named_where_one_is_meant(ask: Ask, upload: Callable[..., Any], method: str, verb: str) -> None:
+    upload("m", [])
+    answer = ask(method, HOST, f"{PLACE}/models/m:{verb}", {"versionAliases": ["x"]} if method == "POST" else None)
+    assert (answer.status, "Field: name;" in answer.body["error"]["message"]) == (400, True)
