@@ -132,9 +132,12 @@ def _notice_another(place: Place) -> None:
     atomic.write(known, now)
 
 
-def up(place: Place, stack: str, progress: Progress) -> Result:
+def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False) -> Result:
     """
     Previews one stack with the policy pack, and makes it so: policies stop an update only where a preview ran first.
+
+    Args:
+        refresh: Whether everything is looked at anew before: what the state says need not be so any more.
 
     Raises:
         PolicyError: A mandatory rule does not hold.
@@ -142,6 +145,8 @@ def up(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
+    if refresh:
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
     preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress)
     if preview.violations:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))

@@ -39,7 +39,9 @@ class Journal:
         self.address = address
         self.generation, self.data = self._object.read()
         if self.data and self.data.get("version") != VERSION:
-            raise ProviderError(f"{address}: was written by another version of accelform\n  fix: end that rollout with it, or remove the object")
+            raise ProviderError(
+                f"{address}: was written by another version of accelform\n  fix: end that rollout with it, or remove the object"
+            )
 
     @property
     def phase(self) -> str:

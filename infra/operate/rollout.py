@@ -1,5 +1,5 @@
 """
-A guarded rollout: a new version beside the one that serves, traffic by steps, each held and read; the first guard that breaks returns it all.
+A guarded rollout: a new version beside the one that serves, traffic by steps, each held and read; the first guard that breaks returns all.
 
     begun -> moving -> holding -> (next step: moving ...) -> promoting -> warm -> done
       `---------`---------`----------------------------------------`---> returning -> returned

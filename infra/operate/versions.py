@@ -1,4 +1,4 @@
-"""Two model versions on one endpoint, side by side, by what callers got from them: which is faster, which fails more, and whether that is chance."""
+"""Two model versions on one endpoint, by what callers got from them: which is faster, which fails more, and whether that is chance."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ class Comparison:
 
 
 def compare(old: Side, new: Side) -> Comparison:
-    """Errors by Fisher's exact test, of many answers by that of two proportions; latencies by Mann and Whitney's, whose ties are the buckets."""
+    """
+    Errors by Fisher's exact test, where there are many answers by that of two proportions; latencies by Mann and Whitney's, with each
+    bucket a tie.
+    """
     return Comparison(old, new, errors_p(old.reading, new.reading), latency_p(old.reading.latencies, new.reading.latencies))
 
 

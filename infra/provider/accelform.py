@@ -138,9 +138,7 @@ class Accelform(Provider):
         known = schema.resource(kind.token)["inputProperties"]
         would = held.removed(found.inputs, given.values) if kind.token in held.NAMED_BY else found.inputs
         marked = {*given.secrets, *schema.secrets(known, would), *found.secrets}
-        return provider_pb2.ReadResponse(
-            id=found.id, properties=_state(kind, found, given), inputs=encode(would, _present(marked, would))
-        )
+        return provider_pb2.ReadResponse(id=found.id, properties=_state(kind, found, given), inputs=encode(would, _present(marked, would)))
 
     @sentences
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name

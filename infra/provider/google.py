@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -145,6 +146,24 @@ class Google:
             self.wait(backoff)
             backoff *= 2
         raise AssertionError("every attempt returns, raises or is followed by another")
+
+    def post(self, address: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        One request, sent once, to an address that no document has, such as an endpoint's own.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            UnclearError: No answer came.
+        """
+        sent = httpx.Request("POST", address, json=dict(body))
+        request = SimpleNamespace(method="POST", uri=address, headers=dict(sent.headers))
+        try:
+            answer = self._http.request("POST", address, content=sent.content, headers=self._headers(request))
+        except httpx.TransportError as error:
+            raise UnclearError(f"POST {address}: no answer: {error or type(error).__name__}") from None
+        if not answer.is_success:
+            raise _refusal(answer)
+        return _object(answer)
 
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """

@@ -1,4 +1,4 @@
-"""What controllers hold of a resource that the provider is asked about: added to its input `held`, and taken off what is kept in the state."""
+"""What controllers hold of a resource that the provider is asked about: added to its input `held`, and taken off what the state keeps."""
 
 from __future__ import annotations
 

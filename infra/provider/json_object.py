@@ -96,7 +96,7 @@ class JsonObject:
         Changes the content, anew where somebody else was faster.
 
         Args:
-            changed: The new content; None where the content may stay as it is. It is asked again after a lost answer, and must then say None.
+            changed: The new content; None where it may stay as it is. After a lost answer it is asked again: what was written stays then.
 
         Raises:
             ProviderError: It cannot be read, or written.

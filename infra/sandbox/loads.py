@@ -250,8 +250,7 @@ def _latencies(parts: list[tuple[float, Behaviour]], requests: int, before: int)
     mean = 0.0
     for index, (part, behaviour) in enumerate(parts):
         mean += part / amount * behaviour.p50_ms * math.exp((math.log(behaviour.p95_ms / behaviour.p50_ms) / P95) ** 2 / 2)
-        last = index == len(parts) - 1
-        own = requests - sum(buckets) if last else round(requests * part / amount)
+        own = requests - sum(buckets) if index == len(parts) - 1 else round(requests * part / amount)
         if own <= SINGLY:
             for number in range(own):
                 buckets[bisect_right(BOUNDS, behaviour.at(((before + number + 1) * GOLDEN) % 1))] += 1

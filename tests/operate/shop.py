@@ -90,9 +90,13 @@ class Shop:
 
     @property
     def place(self) -> Place:
-        return Place("recommend", ENDPOINT, f"gs://{BUCKET}/.accelform/holds/shop.json", f"gs://{BUCKET}/.accelform/rollouts/shop/recommend.json")
+        return Place(
+            "recommend", ENDPOINT, f"gs://{BUCKET}/.accelform/holds/shop.json", f"gs://{BUCKET}/.accelform/rollouts/shop/recommend.json"
+        )
 
-    def plan(self, *, to: str = "candidate", steps: tuple[int, ...] = (10, 50, 100), minutes: float = 30, keep: float = 0, **more: Any) -> Plan:
+    def plan(
+        self, *, to: str = "candidate", steps: tuple[int, ...] = (10, 50, 100), minutes: float = 30, keep: float = 0, **more: Any
+    ) -> Plan:
         texts = more.pop("guards", ["p95_ms<80", "error_rate<0.01"])
         return Plan(to, steps, minutes * 60, guards.parse(texts), keep * 60, **more)
 

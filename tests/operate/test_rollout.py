@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import datetime as dt
 import re
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.operate.shop import BEGAN, BUCKET, ENDPOINT, GOOD, MODEL, KilledError, Shop
 
 from infra.errors import SpecError
 from infra.operate.journal import TakenOverError
@@ -18,6 +16,7 @@ from infra.operate.rollout import split
 from infra.provider.google import GoogleError
 from infra.provider.holds import Hold
 from infra.sandbox.faults import Fault
+from tests.operate.shop import BEGAN, BUCKET, ENDPOINT, GOOD, MODEL, KilledError, Shop
 
 SLOW = {"p50_ms": 60, "p95_ms": 200, "error_rate": 0.0}
 FAILING = {"p50_ms": 20, "p95_ms": 50, "error_rate": 0.2}
@@ -52,7 +51,7 @@ def test_goes_by_steps_and_ends_where_a_program_would_be(shop: Shop) -> None:
 
     assert ended.phase == "done"
     assert [share.get(shop.new.id, 0) for share in splits] == [0, 10, 50, 100]
-    assert [event.at - BEGAN for event in shop.events if event.kind == "promoting"][0] >= 3 * 30 * 60
+    assert next(event.at - BEGAN for event in shop.events if event.kind == "promoting") >= 3 * 30 * 60
     settled(shop)
     assert shop.meant() == "2"
     assert len(shop.said("compare")) == 2
@@ -71,7 +70,9 @@ def test_the_first_breach_returns_everything(shop: Shop) -> None:
     ended = shop.rollout().start(shop.plan())
 
     assert ended.phase == "returned"
-    said = re.fullmatch(r"p95_ms<80 does not hold: p95_ms is ([0-9.]+) ms.*, of ([0-9]+) requests in the ([0-9]+) min of this step", ended.why)
+    said = re.fullmatch(
+        r"p95_ms<80 does not hold: p95_ms is ([0-9.]+) ms.*, of ([0-9]+) requests in the ([0-9]+) min of this step", ended.why
+    )
     assert said
     assert 150 < float(said[1]) < 250
     assert 10 * int(said[3]) >= int(said[2]) > 5  # 12 a minute go to it
