@@ -24,13 +24,14 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
-    if spec.spend_caps or spec.models:
+    served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
+    if spec.spend_caps or spec.models or served:
         held = names.holds(spec.project, stack)
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
     models = {
-        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own])).model
+        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own]))
         for name, model in spec.models.items()
     }
 
@@ -49,7 +50,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             after=identity.grants[purpose],
         )
 
-    endpoints = {name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()}
+    endpoints = {}
+    for name, endpoint in spec.endpoints.items():
+        opts = pulumi.ResourceOptions(providers=[own]) if endpoint.served else None
+        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts).endpoint
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
@@ -57,5 +61,5 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
     pulumi.export("image_repository", storage.image_prefix)
-    pulumi.export("models", {name: model.name for name, model in models.items()})
+    pulumi.export("models", {name: model.model.name for name, model in models.items()})
     pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})

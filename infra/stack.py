@@ -115,6 +115,11 @@ class StackSpec(Spec):
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
         if not self.tpu_slices and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
+        for name, endpoint in self.endpoints.items():
+            for path, key in endpoint.references().items():
+                if key not in self.models:
+                    allowed = ", ".join(nearest(key, self.models) or self.models) or "a model's full name, or a key of `models:`"
+                    problems.append(Problem(f"endpoints.{name}.{path}", f"{key} is no key of models", allowed))
         if problems:
             raise ProblemsError(problems)
         return self

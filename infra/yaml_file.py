@@ -100,7 +100,7 @@ class _Reading:
             for index in range(len(value)):
                 self._note((*path, index), value, index)
             return [self.plain(inner, (*path, index)) for index, inner in enumerate(value)]
-        elif isinstance(value, self.odd_number):
+        elif isinstance(value, self.odd_number) and not self._is_zero(value):
             self._refuse(path, "is not written in plain digits", "write it without leading zeros, underscores or a base")
         elif tag:
             return str(value.value)
@@ -112,6 +112,10 @@ class _Reading:
                 return value
             self._refuse(path, f"is a {type(value).__name__}", "write text, a number, a list or a mapping")
         return None
+
+    def _is_zero(self, value: Any) -> bool:
+        """A plain 0, which ruamel takes for a number with a leading zero."""
+        return type(value) is self.odd_number and value == 0 and vars(value)["_width"] == 1
 
     def _is_key(self, key: Any, holder: Any, path: KeyPath) -> bool:
         if isinstance(key, str):

@@ -72,7 +72,7 @@ def test_fails_with_all_problems_of_a_file_at_once(stack_file: Write) -> None:
             "accelform:enviroment": "dev",
             "accelform:owner": "",
             "accelform:tpu_slices": {"eval": {"accelerator_type": "v6e-8", "zone": "us-east5-c", "provisioning": "spot"}},
-            "accelform:endpoints": {"recommend": {"callers": ["allUsers"], "model": "recommender"}},
+            "accelform:endpoints": {"recommend": {"callers": ["allUsers"], "rollout": {}}},
             "accelform:budgets": {"monthly": {"amount": "350"}},
             "region": "us-east5",
         }
@@ -85,7 +85,7 @@ Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above
   allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
 Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in small letters (serviceAccount:, user:, group:, domain:, principal://iam.googleapis.com/, never the public)
   allowed: for example serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com
-Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
+Pulumi.try.yaml:7: endpoints.recommend.rollout: is not available yet (guarded steps of traffic)
   fix: leave it out in this version
 Pulumi.try.yaml:8: enviroment: is not a key here
   allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, usage
@@ -464,6 +464,9 @@ def test_fails_on_nesting_without_end(tmp_path: Path) -> None:
         ("accelform:owner: 0100", "is not written in plain digits"),
         ("accelform:owner: 0x1F", "is not written in plain digits"),
         ("accelform:owner: 1_000", "is not written in plain digits"),
+        ("accelform:owner: 00", "is not written in plain digits"),
+        ("accelform:owner: 0x0", "is not written in plain digits"),
+        ("accelform:owner: 0", "is not a label value"),
         ("accelform:owner: " + "9" * 5000, "is not YAML"),
         ("2026-01-01: x", "has a key that is not text: 2026-01-01"),
         ("null: x", "has a key that is not text: None"),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import pulumi
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from infra import accelform, gcp
 from infra.catalog import deployed_model
+from infra.components.model import Model
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
-from infra.spec import Name, Spec, WholeNumber, YesNo, pattern, problem
+from infra.spec import Spec, WholeNumber, YesNo, pattern, problem
 
 CHAMPION = "champion"
 """Alias of the version that is served where the file says no other, and the name of what is deployed then."""
@@ -82,7 +83,7 @@ class ReplicasSpec(Spec):
     """The machines of one deployed model. Another machine, accelerator or service account is deployed anew; the numbers change in place."""
 
     machine_type: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
-    """Machine type of each replica, such as `n1-standard-2` or `g2-standard-8`. (default: there is none: it must be said)"""
+    """Machine type of each replica, such as `n1-standard-2` or `g2-standard-8`. (default: none; it must be said)"""
     accelerator_type: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
     """Accelerator of each replica in Vertex AI's spelling, such as `NVIDIA_L4`. (default: none; a TPU machine's type says it)"""
     accelerator_count: Annotated[WholeNumber, Field(ge=1)] | None = None
@@ -98,7 +99,7 @@ class ReplicasSpec(Spec):
     required_replicas: Annotated[WholeNumber, Field(ge=1, le=10_000)] | None = None
     """Replicas that must run before a deploy has succeeded. (default: all of `min_replicas`)"""
     metrics: dict[Metric, WholeNumber] = {}
-    """What replicas are added and removed by, and its target. Without any: 60 percent of the CPU, and of the accelerator if there is one."""
+    """What replicas are added and removed by, and its target. Without any: 60 percent of the CPU, and of an accelerator."""
     spot: YesNo = False
     """Whether replicas are spot machines, which can be taken away at any time."""
     reservation: ReservationUse | None = None
@@ -133,7 +134,8 @@ class ReplicasSpec(Spec):
             "serviceAccount": self.service_account,
             "containerLogging": None if self.container_logging else False,
             "accessLogging": self.access_logging or None,
-            "scaleToZero": zero and _there(
+            "scaleToZero": zero
+            and _there(
                 {
                     "idleSeconds": zero.idle_minutes * 60,
                     "minUpSeconds": zero.min_up_minutes and zero.min_up_minutes * 60,
@@ -150,7 +152,7 @@ class ReplicasSpec(Spec):
             yield Problem("machine_type", "is missing", "a machine type of Vertex AI", "write one, such as machine_type: n1-standard-2")
         for wrong in deployed_model.wrongs(self.inputs(), region_of_file(info)):
             path = ".".join(_WORDS.get(str(step), str(step)) for step in wrong.path if step not in ("names", "affinity"))
-            yield Problem(path, *(_in_words(text) for text in (wrong.message, wrong.allowed, wrong.fix)))
+            yield Problem(path, _in_words(wrong.message), _in_words(wrong.allowed), _in_words(wrong.fix))
 
 
 class DeployedModelSpec(ReplicasSpec):
@@ -184,8 +186,6 @@ def in_region(model: str, info: ValidationInfo) -> str:
 class DeployedModels(pulumi.ComponentResource):
     """The deployed models of one endpoint."""
 
-    own_words: ClassVar[str] = "accelform:deployed_models:DeployedModels"
-
     def __init__(
         self,
         name: str,
@@ -193,12 +193,12 @@ class DeployedModels(pulumi.ComponentResource):
         *,
         placement: Placement,
         endpoint: gcp.vertex.AiEndpoint,
-        models: Mapping[str, accelform.Model],
+        models: Mapping[str, Model],
         update: Literal["surge", "in-place"],
         foreign: Literal["refuse", "keep", "undeploy"],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__(self.own_words, name, None, opts)
+        super().__init__("accelform:deployed_models:DeployedModels", name, None, opts)
         self.deployed_models = accelform.DeployedModels(
             name,
             endpoint=endpoint.id,
@@ -214,12 +214,17 @@ class DeployedModels(pulumi.ComponentResource):
         self.register_outputs({"deployed": self.deployed_models.deployed})
 
 
-def _model(reference: str, models: Mapping[str, accelform.Model]) -> pulumi.Input[str]:
-    """A model's full name with an alias or a version."""
+def _model(reference: str, models: Mapping[str, Model]) -> pulumi.Input[str]:
+    """
+    A model's full name with an alias or a version.
+
+    An alias that moves with each upload of this stack is the version that the stack describes, so that one run uploads and deploys it.
+    """
     if FULL_MODEL.fullmatch(reference):
         return reference
     key, _, wanted = reference.partition("@")
-    return models[key].at(wanted or CHAMPION)
+    found = models[key]
+    return found.model.version_name if wanted in found.moving else found.model.at(wanted or CHAMPION)
 
 
 def key_of(reference: str) -> str | None:

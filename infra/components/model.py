@@ -113,6 +113,8 @@ class Model(pulumi.ComponentResource):
     """A model in the stack's region."""
 
     model: accelform.Model
+    moving: tuple[str, ...]
+    """Aliases that name the version which the stack file describes."""
 
     def __init__(
         self, name: str, spec: ModelSpec, *, placement: Placement, storage: Storage, opts: pulumi.ResourceOptions | None = None
@@ -142,4 +144,5 @@ class Model(pulumi.ComponentResource):
             # The image may be in a repository that this very run makes: then nothing can have been pushed, and the upload says so.
             opts=pulumi.ResourceOptions(parent=self, depends_on=[storage.models, storage.images]),
         )
+        self.moving = tuple(spec.aliases)
         self.register_outputs({"model": self.model.name, "version": self.model.version_id})

@@ -6,15 +6,18 @@ from typing import Any
 
 import httpx
 import pytest
-from driver import BASE, PROJECT, Driver, Sandbox
+from driver import BASE, PROJECT, AbortedError, Context, Driver, Sandbox
+from pulumi.runtime.proto import provider_pb2
 from vertex import ENDPOINT, MODEL, Vertex
 
 from infra.provider.accelform import Accelform
+from infra.provider.deployed_model import DeployedModel
 from infra.provider.google import Google, GoogleError, Settings
 from infra.provider.holds import Hold, Holds
 from infra.provider.json_object import ChangedError, JsonObject
-from infra.provider.resource import Note
 from infra.provider.server import ProviderError
+from infra.provider.serving import Serving
+from infra.provider.values import encode
 from infra.sandbox.cloud import Request
 from infra.sandbox.faults import Fault
 
@@ -148,22 +151,99 @@ def test_what_somebody_wrote_by_hand_is_refused_in_words(cloud: Cloud, kept: Any
 # The provider
 
 
-class Stack:
-    """A program with one deployed model, the provider, and somebody at the same endpoint."""
+def told(cloud: Cloud) -> Driver:
+    """The provider of a stack whose holds are there."""
+    driver = Driver(cloud.http)
+    driver.provider = Accelform(cloud.http, lambda _: False, lambda _, note: driver.notes.append((note.text, note.warns)), lambda: cloud.now)
+    driver.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE, "holds": ADDRESS})), Context())
+    return driver
 
-    def __init__(self, cloud: Cloud, sandbox: Sandbox) -> None:
-        self.notes: list[str] = []
-        self.driver = Driver(cloud.http)
-        self.driver.provider = Accelform(cloud.http, lambda seconds: False, lambda urn, note: self._said(note), lambda: cloud.now)
-        self.driver.configure(holds=ADDRESS)
-        self.vertex = Vertex(sandbox)
-        self.vertex.endpoint()
-        self.vertex.upload("champion")
-        self.vertex.upload("candidate")
 
-    def _said(self, note: Note) -> None:
-        self.notes.append(note.text)
+@pytest.fixture
+def vertex(sandbox: Sandbox) -> Vertex:
+    """An endpoint, and a model of two versions."""
+    found = Vertex(sandbox)
+    found.endpoint()
+    found.upload("champion")
+    found.upload("candidate")
+    return found
 
-    def inputs(self, **more: Any) -> dict[str, Any]:
-        one = {"model": f"{MODEL}@champion", "machineType": "n1-standard-2", "minReplicas": 1, "traffic": 100, **more}
-        return {"endpoint": ENDPOINT, "deployedModels": {"champion": one}}
+
+def inputs(**more: Any) -> dict[str, Any]:
+    one = {"model": f"{MODEL}@champion", "machineType": "n1-standard-2", "minReplicas": 1, "traffic": 100, **more}
+    return {"endpoint": ENDPOINT, "location": "us-central1", "deployedModels": {"champion": one}}
+
+
+def at_ten_percent(cloud: Cloud, vertex: Vertex) -> str:
+    """What a rollout does: the new version beside the old one, with a tenth of the traffic."""
+    settings = {"machineType": "n1-standard-2", "minReplicas": 1}
+    new = DeployedModel("champion", ENDPOINT, MODEL, "2", settings)
+    serving = Serving(cloud.google(), ENDPOINT)
+    (old,) = serving.look().deployed
+    serving.deploy(new)
+    serving.split({old: 90, new.id: 10})
+    return new.id
+
+
+def test_what_is_held_is_kept_and_said(cloud: Cloud, vertex: Vertex) -> None:
+    """A rollout at 10 %: a refresh sees nothing of it, an update changes the replicas and leaves the split; after its end all is undone."""
+    driver = told(cloud)
+    first = driver.checked(TOKEN, inputs())
+    id, state = driver.create(TOKEN, first)
+    new = at_ten_percent(cloud, vertex)
+    split = vertex.split()
+    cloud.holds().put(HELD, cloud.now)
+
+    _, state, read = driver.read(TOKEN, id, state, first)
+    assert read == first  # no drift
+    assert driver.diff(TOKEN, first, first, state).changes == provider_pb2.DiffResponse.DIFF_NONE
+    assert driver.notes == [
+        ("kept as it is: traffic, model of endpoints/77 held by rollout until 1970-01-01T00:17:40Z: 2 instead of 1", False)
+    ]
+    wider = driver.checked(TOKEN, inputs(maxReplicas=3))
+    assert driver.diff(TOKEN, first, wider, state).changes == provider_pb2.DiffResponse.DIFF_SOME
+    state = driver.update(TOKEN, id, state, first, wider)
+    assert vertex.split() == split
+    assert "held" not in state
+
+    cloud.now = HELD.until
+    driver.notes.clear()
+    _, state, read = driver.read(TOKEN, id, state, wider)
+    assert state["leftovers"] == [new]
+    assert driver.diff(TOKEN, read, wider, state).changes == provider_pb2.DiffResponse.DIFF_SOME
+    assert not any("held" in text for text, _ in driver.notes)
+    driver.update(TOKEN, id, state, read, wider)
+    assert new not in vertex.deployed()
+    assert list(vertex.split().values()) == [100]
+
+
+def test_a_program_may_hold_too(cloud: Cloud, vertex: Vertex) -> None:
+    """What the program says is held stays in the state as it says it, whatever controllers hold besides."""
+    driver = told(cloud)
+    own = driver.checked(TOKEN, inputs() | {"held": ["replicas"]})
+    id, state = driver.create(TOKEN, own)
+    cloud.holds().put(HELD, cloud.now)
+    _, state, read = driver.read(TOKEN, id, state, own)
+    assert state["held"] == read["held"] == ["replicas"]
+
+
+def test_holds_that_cannot_be_read_stop_it(cloud: Cloud, vertex: Vertex) -> None:
+    """Nobody knows then whether a rollout is under way."""
+    driver = told(cloud)
+    first = driver.checked(TOKEN, inputs())
+    id, state = driver.create(TOKEN, first)
+    cloud.sandbox.cloud.faults.add(Fault(do="error", path="storage", code=403, message="no"))
+    with pytest.raises(AbortedError, match="403"):
+        driver.update(TOKEN, id, state, first, driver.checked(TOKEN, inputs(maxReplicas=3)))
+    with pytest.raises(GoogleError, match="403"):
+        cloud.holds().every()
+
+
+def test_a_stack_without_its_bucket_holds_nothing(sandbox: Sandbox, vertex: Vertex) -> None:
+    """Its first update makes the bucket."""
+    driver = Driver(sandbox.http())
+    driver.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE, "holds": "gs://none/h.json"})), Context())
+    driver.provider._google.time = lambda: NOW  # type: ignore[union-attr]
+    first = driver.checked(TOKEN, inputs())
+    id, _ = driver.create(TOKEN, first)
+    assert id == ENDPOINT
