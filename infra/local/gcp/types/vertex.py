@@ -15,6 +15,21 @@ URL = f"{IN_LOCATION}/endpoints/{{endpoint}}"
 
 AS_JSON = Codec(lambda value, _: json.loads(value), lambda value: json.dumps(value, sort_keys=True, separators=(",", ":")))
 
+LISTED = {"dedicatedResources": "dedicatedResources", "automaticResources": "automaticResources", "privateEndpoints": "privateEndpoints", "machineSpec": "machineSpecs"}
+"""Objects of a deployed model that the official provider shows as lists of one -> the name that it has for them."""
+
+
+def _listed(value: Any) -> Any:
+    """Deployed models as the official provider shows them. Source: its schema, `AiEndpointDeployedModel`."""
+    if isinstance(value, list):
+        return [_listed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {LISTED.get(key, key): [_listed(one)] if key in LISTED else _listed(one) for key, one in value.items()}
+
+
+AS_SHOWN = Codec(lambda value, _: value, _listed)
+
 ENDPOINT = ResourceType(
     "gcp:vertex/aiEndpoint:AiEndpoint",
     "vertexAi",
@@ -22,7 +37,7 @@ ENDPOINT = ResourceType(
     create_query={"endpointId": "{name}"},
     url_only=("name", "location"),
     virtual={"region": None},
-    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[]), Field("etag", absent=None)),
+    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", codec=AS_SHOWN, absent=[]), Field("etag", absent=None)),
     updates=(Update(mask=True),),
 )
 
