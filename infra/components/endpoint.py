@@ -123,7 +123,13 @@ class Endpoint(pulumi.ComponentResource):
             description=spec.description,
             dedicated_endpoint_enabled=spec.dedicated,
             labels=placement.labels,
-            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+            # What is deployed, and its split, are of `DeployedModels`: after a refresh the provider would take the split away again.
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                delete_before_replace=True,
+                ignore_changes=["trafficSplit"],
+                replace_on_changes=["dedicatedEndpointEnabled"],  # Google takes no change of it, and the provider tries one
+            ),
         )
         for member in spec.callers:
             gcp.vertex.AiEndpointIamMember(

@@ -15,20 +15,20 @@ URL = f"{IN_LOCATION}/endpoints/{{endpoint}}"
 
 AS_JSON = Codec(lambda value, _: json.loads(value), lambda value: json.dumps(value, sort_keys=True, separators=(",", ":")))
 
-LISTED = {"dedicatedResources": "dedicatedResources", "automaticResources": "automaticResources", "privateEndpoints": "privateEndpoints", "machineSpec": "machineSpecs"}
-"""Objects of a deployed model that the official provider shows as lists of one -> the name that it has for them."""
+ONE_OF_LIST = {"automaticResources": "", "dedicatedResources": "", "privateEndpoints": "", "machineSpec": "machineSpecs"}
+"""Objects that the provider's schema shows as lists of one, and their name there, where it is another."""
 
 
-def _listed(value: Any) -> Any:
-    """Deployed models as the official provider shows them. Source: its schema, `AiEndpointDeployedModel`."""
+def _as_lists(value: Any) -> Any:
+    """What Google says is deployed, in the shape of the provider's outputs: the SDK takes no other."""
     if isinstance(value, list):
-        return [_listed(one) for one in value]
+        return [_as_lists(one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {LISTED.get(key, key): [_listed(one)] if key in LISTED else _listed(one) for key, one in value.items()}
+    return {ONE_OF_LIST.get(key) or key: [_as_lists(inner)] if key in ONE_OF_LIST else _as_lists(inner) for key, inner in value.items()}
 
 
-AS_SHOWN = Codec(lambda value, _: value, _listed)
+DEPLOYED = Codec(decode=_as_lists)
 
 ENDPOINT = ResourceType(
     "gcp:vertex/aiEndpoint:AiEndpoint",
@@ -37,7 +37,7 @@ ENDPOINT = ResourceType(
     create_query={"endpointId": "{name}"},
     url_only=("name", "location"),
     virtual={"region": None},
-    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", codec=AS_SHOWN, absent=[]), Field("etag", absent=None)),
+    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[], codec=DEPLOYED), Field("etag", absent=None)),
     updates=(Update(mask=True),),
 )
 
