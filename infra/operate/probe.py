@@ -94,7 +94,7 @@ class Probe:
         for id, found in samples.items():
             reading = Reading(len(found) + errors, errors, Distribution.of(found))
             self._moments.append(Moment(id, begun, self._now(), reading))
-        return [one for one in self._moments if one.start >= start - 1]
+        return [one for one in self._moments if one.start >= start]
 
     def _address(self) -> str:
         """Where predictions are asked for: an endpoint may have a host of its own. Source: Endpoint.dedicatedEndpointDns."""

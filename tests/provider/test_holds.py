@@ -21,7 +21,7 @@ from infra.provider.values import encode
 from infra.sandbox.cloud import Request
 from infra.sandbox.faults import Fault
 
-TOKEN = "accelform:vertex:DeployedModels"  # noqa: S105 - a type's name
+TOKEN = "accelform:vertex:DeployedModels"
 BUCKET = "shop-prod-shop-models"
 ADDRESS = f"gs://{BUCKET}/.accelform/holds/shop.json"
 NOW = 1_000.0
@@ -87,7 +87,7 @@ def test_a_lost_answer_of_a_write_is_found_again(cloud: Cloud, sandbox: Sandbox)
     assert JsonObject(cloud.google(), ADDRESS).change(lambda data: {"a": 1}) == {"a": 1}
 
 
-@pytest.mark.parametrize("address", ["", "gs://", "gs://bucket", "gs://bucket/", "/tmp/x", "http://bucket/x"])  # noqa: S108
+@pytest.mark.parametrize("address", ["", "gs://", "gs://bucket", "gs://bucket/", "/tmp/x", "http://bucket/x"])
 def test_what_is_no_address_is_refused(cloud: Cloud, address: str) -> None:
     with pytest.raises(ProviderError, match="is not the address of an object"):
         JsonObject(cloud.google(), address)
@@ -140,7 +140,9 @@ def test_the_project_may_be_said_by_id_or_number(cloud: Cloud, sandbox: Sandbox)
     assert cloud.holds().on(ENDPOINT.replace(PROJECT, sandbox.number), NOW) == [HELD]
 
 
-@pytest.mark.parametrize("kept", [{"holds": 5}, {"holds": [5]}, {"holds": [{"resource": "r"}]}, {"holds": [HELD.shown() | {"until": "soon"}]}])
+@pytest.mark.parametrize(
+    "kept", [{"holds": 5}, {"holds": [5]}, {"holds": [{"resource": "r"}]}, {"holds": [HELD.shown() | {"until": "soon"}]}]
+)
 def test_what_somebody_wrote_by_hand_is_refused_in_words(cloud: Cloud, kept: Any) -> None:
     """Whether something is held cannot be said then, so nothing is changed."""
     JsonObject(cloud.google(), ADDRESS).write(kept, 0)
@@ -154,7 +156,9 @@ def test_what_somebody_wrote_by_hand_is_refused_in_words(cloud: Cloud, kept: Any
 def told(cloud: Cloud) -> Driver:
     """The provider of a stack whose holds are there."""
     driver = Driver(cloud.http)
-    driver.provider = Accelform(cloud.http, lambda _: False, lambda _, note: driver.notes.append((note.text, note.warns)), lambda: cloud.now)
+    driver.provider = Accelform(
+        cloud.http, lambda _: False, lambda _, note: driver.notes.append((note.text, note.warns)), lambda: cloud.now
+    )
     driver.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE, "holds": ADDRESS})), Context())
     return driver
 

@@ -37,7 +37,9 @@ class Shop:
         machine = {"machineSpec": {"machineType": "n1-standard-2"}, "minReplicaCount": 1}
         for id in ("1", "2"):
             model = {"id": id, "model": f"{AT}/models/m@{id}", "dedicatedResources": machine}
-            self.ask("POST", f"{vertex}/{ENDPOINT}:deployModel", {"deployedModel": model} | ({"trafficSplit": {"0": 100}} if id == "1" else {}))
+            self.ask(
+                "POST", f"{vertex}/{ENDPOINT}:deployModel", {"deployedModel": model} | ({"trafficSplit": {"0": 100}} if id == "1" else {})
+            )
             self.cloud.clock.advance(601)
         self.give({"1": 75, "2": 25})
         self.cloud.clock.advance(60 - self.cloud.clock.now() % 60)
@@ -58,9 +60,9 @@ class Shop:
         now = self.cloud.clock.now()
         query = {"interval.startTime": _moment(now - seconds), "interval.endTime": _moment(now)}
         return list(
-            self.ask("GET", "monitoring.googleapis.com/v3/projects/shop/timeSeries", filter=f'metric.type = "{PREFIX}/{metric}"{more}', **query).get(
-                "timeSeries", []
-            )
+            self.ask(
+                "GET", "monitoring.googleapis.com/v3/projects/shop/timeSeries", filter=f'metric.type = "{PREFIX}/{metric}"{more}', **query
+            ).get("timeSeries", [])
         )
 
     def counts(self, metric: str, more: str = "") -> dict[str, list[int]]:
