@@ -20,6 +20,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from infra.currencies import CURRENCIES, is_currency
+from infra.errors import nearest
+
 
 class Spec(BaseModel):
     """Base of all specs. Docstrings of fields are their descriptions in the schema and in `accelform explain`."""
@@ -133,6 +136,12 @@ class Money:
             raise problem(
                 "is not an amount of money above 0 with its currency",
                 allowed="an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD",
+            )
+        if not is_currency(match[2]):
+            close = nearest(match[2], sorted(CURRENCIES))
+            raise problem(
+                f"has no currency in use: {match[2]} is no such code of ISO 4217",
+                allowed=f"the code of the billing account's currency; nearest: {', '.join(close) or 'none'}",
             )
         return cls(amount, match[2])
 

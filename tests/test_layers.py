@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 LEVELS = [
-    {"errors", "declared", "findings", "names", "gcp", "accelform"},
+    {"currencies", "errors", "declared", "findings", "names", "gcp", "accelform"},
     {"spec"},
     {"catalog"},
     {"sandbox"},

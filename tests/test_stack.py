@@ -315,6 +315,7 @@ def test_fails_with_the_right_name_of_a_wrong_one(base: dict[str, Any], a_slice:
         ({"thresholds": [2.0]}, "thresholds", "the first mail would come after the amount is spent"),
         ({"period": {"from": 1764547200, "until": "2027-02-28"}, "spend": "after-credits"}, "period.from", "is not a date"),
         ({"amount": "0350 USD"}, "amount", "is not an amount of money"),
+        ({"amount": "350 XYZ"}, "amount", "has no currency in use: XYZ is no such code of ISO 4217"),
     ],
 )
 def test_fails_on_a_budget_that_would_mislead(
@@ -324,6 +325,12 @@ def test_fails_on_a_budget_that_would_mislead(
     base["accelform:budgets"] = {"monthly": {"amount": "350 USD"} | budget}
     where = f"budgets.monthly.{path}" if path else "budgets"
     assert said in refused(stack_file(base))[where]
+
+
+def test_fails_on_a_currency_that_is_none(base: dict[str, Any], stack_file: Write) -> None:
+    """The code is one of ISO 4217; those that look like it are named."""
+    base["accelform:budgets"] = {"monthly": {"amount": "350 UDS"}}
+    assert "allowed: the code of the billing account's currency; nearest: UZS, USD, AUD" in refusal(stack_file(base))
 
 
 def test_fails_on_six_addresses(base: dict[str, Any], stack_file: Write) -> None:

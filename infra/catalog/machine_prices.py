@@ -10,22 +10,42 @@ from types import MappingProxyType
 
 from infra.catalog.gpu_machines import n1_size
 from infra.catalog.prices import Price, PriceUnknown, as_billed, billed_as
-from infra.catalog.tables import rows, trust_of
+from infra.catalog.tables import find, rows, trust_of
 
-
-@cache
-def _rows() -> Mapping[tuple[str, str, str], dict[str, str]]:
-    return MappingProxyType({(row["item"], row["region"], row["provisioning"]): row for row in rows("machine_prices")})
+FAMILIES = frozenset({"c3", "e2", "n1", "n2", "n2d"})
+"""Families of machines without a GPU built in that have prices."""
 
 
 def _price(item: str, unit: str, region: str, provisioning: str) -> Price:
     """A reservation is billed at the on-demand rate, used or not, as that of a TPU; discounts are not applied."""
-    row = _rows().get((item, region, billed_as(provisioning)))
+    row = find("machine_prices", item=item, region=region, provisioning=billed_as(provisioning))
     if row is None or row["unit"] != unit:
         raise PriceUnknown(f"{item} {unit.replace('_', '-')}, {provisioning}", region)
     usd = Decimal(row["usd"])
     found = Price(item, unit, region, usd, usd, usd, "", row["source"], row["as_of"], trust_of(row), row["notes"])
     return as_billed(found, provisioning)
+
+
+_COLUMNS = {"on-demand": "on_demand", "spot": "spot"}
+
+
+def _without_gpu(machine_type: str, region: str, provisioning: str) -> Price | None:
+    """The price of a machine of `FAMILIES`: their table has both ways to buy in one row, and its source by name."""
+    if machine_type.partition("-")[0] not in FAMILIES:
+        return None
+    row = find("cpu_prices", machine_type=machine_type, region=region)
+    column = _COLUMNS.get(billed_as(provisioning))
+    if row is None or column is None or not row[column]:
+        return None
+    usd, said = Decimal(row[column]), _sources()[row["source"]]
+    trust = trust_of(said) if column == "on_demand" else "medium"
+    found = Price(machine_type, "instance_hour", region, usd, usd, usd, "", said["source"], said["as_of"], trust, "")
+    return as_billed(found, provisioning)
+
+
+@cache
+def _sources() -> Mapping[str, dict[str, str]]:
+    return MappingProxyType({row["name"]: row for row in rows("sources")})
 
 
 def machine_hour(machine_type: str, region: str, provisioning: str) -> Price:
@@ -40,6 +60,8 @@ def machine_hour(machine_type: str, region: str, provisioning: str) -> Price:
     Raises:
         PriceUnknown: No source has one for this region and way of selling.
     """
+    if found := _without_gpu(machine_type, region, provisioning):
+        return found
     size = n1_size(machine_type)
     if size is None:
         return _price(machine_type, "instance_hour", region, provisioning)

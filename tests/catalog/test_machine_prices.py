@@ -26,8 +26,7 @@ def test_every_row_can_be_asked_for():
     units = {"n1-vcpu": "vcpu_hour", "n1-memory": "gib_hour", **dict.fromkeys(attached, "gpu_hour")}
     for row in rows("machine_prices"):
         assert row["unit"] == units.get(row["item"], "instance_hour"), row
-        known = row["item"] in units or row["item"] in gpu_machines.machines() or row["item"].startswith(("e2-standard-", "n2-standard-"))
-        assert known, row
+        assert row["item"] in units or row["item"] in gpu_machines.machines(), row
     assert {row["item"] for row in rows("machine_prices")} >= {*units}
 
 
@@ -44,9 +43,26 @@ def test_spot_is_below_on_demand():
         for (item, region, way), price in usd.items()
         if way == "spot" and (item, region, "on-demand") in usd
     ]
+    pairs += [(Decimal(row["on_demand"]), Decimal(row["spot"])) for row in rows("cpu_prices") if row["on_demand"]]
 
-    assert len(pairs) > 500
+    assert len(pairs) > 3000
     assert all(spot < on_demand for on_demand, spot in pairs)
+
+
+def test_machines_without_gpus():
+    """Every row has a spot price above zero, a region and a known source; N1 in two regions alone has no on-demand price."""
+    sources = {row["name"] for row in rows("sources")}
+    for row in rows("cpu_prices"):
+        assert Decimal(row["spot"]) > 0, row
+        places.check_region(row["region"])
+        assert row["source"] in sources, row
+
+    table = rows("cpu_prices")
+    assert {row["machine_type"].partition("-")[0] for row in table} == machine_prices.FAMILIES
+    assert len({row["machine_type"] for row in table}) == 68
+    silent = [row for row in table if not row["on_demand"]]
+    assert {row["region"] for row in silent} == {"europe-north2", "northamerica-south1"}
+    assert {row["machine_type"].partition("-")[0] for row in silent} == {"n1"}
 
 
 @pytest.mark.parametrize(
@@ -58,6 +74,15 @@ def test_spot_is_below_on_demand():
         ("a2-highgpu-1g", "us-central1", "on-demand", "3.673385"),
         ("n2-standard-8", "us-central1", "on-demand", "0.388472"),
         ("e2-standard-4", "asia-southeast1", "on-demand", "0.1653323"),
+        ("e2-micro", "asia-east1", "on-demand", "0.009699"),
+        ("e2-small", "asia-east1", "on-demand", "0.019398"),
+        ("e2-medium", "asia-east1", "on-demand", "0.0387959"),
+        ("e2-standard-2", "us-central1", "on-demand", "0.0670114"),
+        ("n1-standard-4", "us-central1", "on-demand", "0.189999"),
+        ("n1-standard-4", "asia-southeast1", "on-demand", "0.234386"),
+        ("n2d-highmem-16", "europe-west4", "spot", "0.35136"),
+        ("c3-standard-88", "us-central1", "on-demand", "4.435376"),
+        ("n1-standard-4", "europe-north2", "spot", "0.0398843"),
     ],
 )
 def test_hand_checked_machines(machine_type, region, provisioning, usd):
@@ -76,13 +101,20 @@ def test_l4_costs_what_a_second_catalogue_says(region, usd):
     assert abs(2 * small - large - Decimal(usd)) < Decimal("0.0002")
 
 
-def test_a_whole_machine_of_n1_is_its_parts():
-    """`n1-standard-4` is 4 vCPUs and 15 GiB; three readings of Google's page say 0.189999."""
-    found = machine_prices.machine_hour("n1-standard-4", "us-central1", "on-demand")
+def test_a_machine_of_n1_without_a_row_is_its_parts():
+    """The billing list lacks `n1-highcpu-64`: 64 vCPUs and 57.6 GiB, half of it as much again as `n1-highcpu-32`."""
+    found, half = (machine_prices.machine_hour(f"n1-highcpu-{vcpus}", "us-central1", "on-demand") for vcpus in (64, 32))
 
-    assert found.usd == found.usd_low == found.usd_high == Decimal("0.189999")
-    assert (found.item, found.unit) == ("n1-standard-4", "instance_hour")
+    assert abs(found.usd / (2 * half.usd) - 1) < Decimal("0.0002")
+    assert (found.item, found.unit) == ("n1-highcpu-64", "instance_hour")
     assert "DERIVED" in found.notes
+    assert "DERIVED" not in half.notes
+
+
+def test_spot_of_a_machine_without_gpus_is_a_hint():
+    """Spot is of medium trust, whatever its source."""
+    assert machine_prices.machine_hour("c3-standard-4", "us-central1", "spot").trust == "medium"
+    assert machine_prices.machine_hour("c3-standard-4", "us-central1", "on-demand").trust == "high"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +149,11 @@ def test_reservations_are_billed_at_the_on_demand_rate():
         ("g2-standard-4", "us-central1", "flex-start"),
         ("n1-standard-4", "europe-north2", "on-demand"),
         ("n1-standard-3", "us-central1", "on-demand"),
+        ("e2-standard-4", "us-central1", "flex-start"),
+        ("e2-standard-4", "nowhere1", "spot"),
+        ("c3", "us-central1", "spot"),
+        ("", "us-central1", "spot"),
+        ("E2-STANDARD-4", "us-central1", "spot"),
         ("nvidia-tesla-t4", "us-central1", "on-demand"),
         ("m9-mega-1", "us-central1", "on-demand"),
     ],

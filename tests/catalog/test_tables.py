@@ -11,10 +11,13 @@ from typing import get_args
 
 import pytest
 
-from infra.catalog import machine_prices, tables
+from infra.catalog import gpu_machines, machine_prices, tables
 
 KEYS = {
     "accelerators": ("name",),
+    "cpu_prices": ("machine_type", "region"),
+    "egress": ("region", "destination"),
+    "fx": ("currency",),
     "gpu_attachments": ("accelerator_type", "gpus", "zones"),
     "gpu_machines": ("machine_type",),
     "gpu_names": ("wrong",),
@@ -22,13 +25,16 @@ KEYS = {
     "gpu_zones": ("accelerator_type", "series", "zone"),
     "gpus": ("accelerator_type",),
     "machine_prices": ("item", "region", "provisioning"),
+    "transfer": ("service", "path", "continent"),
     "vertex_machines": ("machine_type", "accelerator"),
+    "vertex_markup": ("machines", "region", "use"),
     "vertex_regions": ("accelerator", "region"),
     "tpu_chips": ("generation",),
     "tpu_shapes": ("accelerator_type",),
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
     "regions": ("region",),
+    "sources": ("name",),
     "names": ("wrong",),
 }
 
@@ -36,13 +42,15 @@ COLLECTED = date(2026, 11, 30)
 COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
-    "import csv, sys, time; from infra.catalog import accelerator, ask, cards, gpu, gpu_machines, gpu_zones, "
-    "machine_prices, named, places, prices, tables, things, tpu, vertex, zones; "
+    "import csv, sys, time; from infra.catalog import accelerator, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
+    "machine_prices, named, places, prices, tables, things, tpu, vertex, vertex_prices, zones; "
 )
 LOAD = (
-    "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices._prices(); "
+    "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
     "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_zones.in_zone(''); "
-    "machine_prices._rows(); vertex.machines(); vertex.regions(); accelerator.accelerators(); "
+    "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); "
+    "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
+    "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "
 )
 
 
@@ -60,10 +68,16 @@ def test_no_table_is_without_rules():
     }
 
 
+def said(name: str) -> list[dict[str, str]]:
+    """Rows of a table, each with what the table of sources says where it has but a name for it."""
+    sources = {row["name"]: row for row in tables.rows("sources")}
+    return [{**sources[row["source"]], **row} if row["source"] in sources else row for row in tables.rows(name)]
+
+
 @pytest.mark.parametrize("name", KEYS)
 def test_every_row_has_source_date_and_trust(name):
-    """Every row says where it is from, of when, and how far to trust it."""
-    for row in tables.rows(name):
+    """Every row says where it is from, of when, and how far to trust it: itself, or in the row of its source."""
+    for row in said(name):
         assert row["source"], row
         assert row["trust"] in get_args(tables.Trust), row
 
@@ -78,10 +92,28 @@ def test_a_row_with_another_number_of_cells_is_an_error(row, tmp_path, monkeypat
         tables.rows.__wrapped__("names")
 
 
+@pytest.mark.parametrize("row", ["1,2", "1,2,3,4"])
+def test_an_index_of_uneven_rows_is_an_error(row, tmp_path, monkeypatch):
+    """The way to one row reads no table whose rows are uneven."""
+    (tmp_path / "names.csv").write_text(f"wrong,right,source\n1,2,3\n{row}\n", encoding="utf-8")
+    monkeypatch.setattr(tables, "DATA", tmp_path)
+
+    with pytest.raises(ValueError, match=r"a row of names has [24] cells, not 3"):
+        tables._index.__wrapped__("names", ("wrong", "right"))
+
+
+@pytest.mark.parametrize("name", [name for name in KEYS if len(KEYS[name]) > 1])
+def test_every_row_is_found_by_its_key(name):
+    """Asking for a row by its key gives that row, and no row for another key."""
+    for row in tables.rows(name)[::50]:
+        assert tables.find(name, **{column: row[column] for column in KEYS[name]}) == row
+    assert tables.find(name, **dict.fromkeys(KEYS[name], "none")) is None
+
+
 @pytest.mark.parametrize("name", KEYS)
 def test_dates_are_dates_of_the_past(name):
     """A date is a day, a month or a year, not after the collection; else it is `undated`."""
-    for as_of in {row["as_of"] for row in tables.rows(name)} - {"undated"}:
+    for as_of in {row["as_of"] for row in said(name)} - {"undated"}:
         assert re.fullmatch(r"\d{4}(-\d\d){0,2}", as_of)
         assert date.fromisoformat((as_of + "-01-01")[:10]) <= COLLECTED
 
@@ -92,6 +124,13 @@ def test_no_row_is_said_twice(name):
     keys = [tuple(row[column] for column in KEYS[name]) for row in tables.rows(name)]
 
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_lines_are_read_as_any_reader_of_csv_does(name):
+    """Lines with quotes and those without give the cells that the standard library gives for the whole file."""
+    with (tables.DATA / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        assert tables._lines(name) == list(csv.reader(file))
 
 
 @pytest.mark.parametrize("name", KEYS)
@@ -158,12 +197,85 @@ def test_prices_are_true_copies():
     """Every TPU price of the collection in ../shared/data is here with the same digits, and no other figure is."""
     chips = [row for row in collected("prices") if row["product"] == "tpu"]
     ours = [row for row in tables.rows("prices") if row["unit"] == "chip_hour"]
-    lines = {row["usd"] for row in collected("prices_other")} | {row["usd_per_gib"] for row in collected("egress")}
+    lines = {row["usd"] for row in collected("prices_other")} | {row["usd_per_gib"] for row in collected("egress")} | {"74.4"}
 
     for way in ("on-demand", "spot", "flex-start"):
         theirs = [(row["region"], row[f"{way.replace('-', '_')}_usd_per_hour"]) for row in chips]
         assert [(row["region"], row["usd"]) for row in ours if row["provisioning"] == way] == [pair for pair in theirs if pair[1]]
-    assert {row["usd"] for row in tables.rows("prices") if row["unit"] != "chip_hour" and row["usd"]} <= lines
+    assert {row["usd"] for row in tables.rows("prices") if row["unit"] != "chip_hour"} <= lines
+
+
+@pytest.mark.parametrize(
+    ("item", "resource", "tier"),
+    [
+        ("pd-standard", "pd-standard", ""),
+        ("pd-balanced", "pd-balanced", ""),
+        ("pd-ssd", "pd-ssd", ""),
+        ("pd-extreme", "pd-extreme", ""),
+        ("hyperdisk-extreme", "hyperdisk-extreme", ""),
+        ("pd-ssd-regional", "pd-ssd (regional)", ""),
+        ("local-ssd", "local-ssd", "on-demand"),
+        ("local-ssd-spot", "local-ssd", "spot"),
+        ("storage-standard", "Standard storage", "region"),
+        ("storage-nearline", "Nearline storage", "region"),
+        ("storage-coldline", "Coldline storage", "region"),
+        ("storage-archive", "Archive storage", "region"),
+        ("external-address", "external IPv4 in use on a standard VM", ""),
+        ("external-address-idle", "static external IPv4, reserved but unused", ""),
+        ("bigquery-query", "on-demand query", "after 1 TiB free"),
+        ("autopilot-vcpu", "pod vCPU, general purpose", "regular"),
+        ("lb-data-out", "data processed, outbound", ""),
+    ],
+)
+def test_prices_by_region_are_true_copies(item, resource, tier):
+    """Each region of the collection in ../shared/data has the same figure here, and no region is left out."""
+    renamed = {"us (multi-region)": "us"}
+    theirs = {
+        (renamed.get(row["region"], row["region"]), row["usd"])
+        for row in collected("prices_other")
+        if (row["resource"], row["tier"]) == (resource, tier)
+    }
+
+    ours = {
+        (row["region"], row["usd"])
+        for row in tables.rows("prices")
+        if row["item"] == item and row["tier"] not in ("multi-region", "dual-region")
+    }
+    assert ours == theirs
+
+
+def test_prices_without_gpus_are_true_copies():
+    """Every machine without GPUs of the collection in ../shared/data is here, in every region, with every digit."""
+    theirs = {
+        (row["resource"], row["region"], row["on_demand_usd_per_hour"], row["spot_usd_per_hour"])
+        for row in collected("prices")
+        if row["includes"] == "machine without GPU"
+    }
+
+    ours = {(row["machine_type"], row["region"], row["on_demand"], row["spot"]) for row in tables.rows("cpu_prices")}
+    assert ours == theirs
+
+
+def test_egress_is_a_true_copy():
+    """Each region, destination and tier of the collection in ../shared/data."""
+    names = {"world": "worldwide except Australia and China", "australia": "Australia", "china": "China (not Hong Kong)"}
+    theirs = {
+        (row["source_region"], row["destination"], row["monthly_tier"], row["usd_per_gib"])
+        for row in collected("egress")
+        if row["path"] == "internet egress (Premium Tier)"
+    }
+
+    columns = {"first_tib": "0-1 TiB", "to_10_tib": "1-10 TiB", "above": "10n TiB"}
+    ours = {
+        (row["region"], names[row["destination"]], tier, row[column]) for row in tables.rows("egress") for column, tier in columns.items()
+    }
+    assert ours == theirs
+
+
+def test_rates_are_true_copies():
+    """Each currency of the collection in ../shared/data."""
+    same = ("currency", "usd_per_unit", "as_of", "trust")
+    assert [[row[key] for key in same] for row in tables.rows("fx")] == [[row[key] for key in same] for row in collected("fx")]
 
 
 def test_gpu_zones_are_true_copies():
@@ -210,16 +322,15 @@ def test_machine_prices_are_true_copies():
 
 
 def test_whole_machines_of_n1_cost_what_their_parts_do():
-    """vCPUs and memory of N1, priced apart, give the prices that the collection in ../shared/data has for whole machines."""
+    """vCPUs and memory of N1, priced apart, give the prices of whole machines: so they may stand in where the list has none."""
     checked = 0
-    for row in collected("prices"):
-        if (
-            row["product"] == "compute"
-            and row["resource"].startswith("n1-")
-            and row["unit"] == "instance_hour"
-            and row["on_demand_usd_per_hour"]
-        ):
-            ours = machine_prices.machine_hour(row["resource"], row["region"], "on-demand").usd
-            assert abs(ours / Decimal(row["on_demand_usd_per_hour"]) - 1) < Decimal("0.0002"), row
+    for row in tables.rows("cpu_prices"):
+        size = gpu_machines.n1_size(row["machine_type"])
+        if size and row["on_demand"]:
+            parts = [
+                machine_prices._price(*part, row["region"], "on-demand").usd
+                for part in (("n1-vcpu", "vcpu_hour"), ("n1-memory", "gib_hour"))
+            ]
+            assert abs((size[0] * parts[0] + size[1] * parts[1]) / Decimal(row["on_demand"]) - 1) < Decimal("0.0002"), row
             checked += 1
     assert checked > 700
