@@ -21,6 +21,7 @@ from infra.errors import Problem, SpecError
 from infra.operate import guards as guarding
 from infra.operate import readings, versions
 from infra.operate.guards import Breach, Guards
+from infra.operate.hourly import usd_per_hour
 from infra.operate.journal import Journal
 from infra.operate.readings import Moment, Monitoring, Source
 from infra.operate.times import Time
@@ -104,7 +105,6 @@ class Rollout:
         time: Waits between readings.
         say: Is told what happens.
         source: Where readings come from. (default: Cloud Monitoring)
-        hourly: What all replicas of a deployed model cost an hour; None where that is unknown.
     """
 
     def __init__(
@@ -114,14 +114,12 @@ class Rollout:
         time: Time,
         say: Callable[[Event], None],
         source: Source | None = None,
-        hourly: Callable[[Mapping[str, Any]], Any] = lambda live: None,
     ) -> None:
         self._google = google
         self._place = place
         self._time = time
         self._tell = say
         self._source: Source = source or Monitoring(google, place.endpoint)
-        self._hourly = hourly
         self._serving = Serving(google, place.endpoint)
         self._holds = Holds(google, place.holds)
         self.journal = Journal(google, place.journal)
@@ -435,7 +433,7 @@ class Rollout:
                 data[side]["version"],
                 data[side]["id"],
                 readings.total(moments, data[side]["id"], since),
-                self._hourly(look.deployed[data[side]["id"]]),
+                usd_per_hour(look.deployed[data[side]["id"]], self._place.endpoint.split("/")[3]),
                 (now - since) / 3600,
             )
             for side in ("from", "to")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from decimal import Decimal
-from typing import Any
-
 from infra.operate import readings, versions
+from infra.operate.hourly import usd_per_hour
 from infra.operate.readings import Source
 from infra.provider import deployed_set
 from infra.provider.google import Google
@@ -20,7 +17,6 @@ def side_by_side(
     source: Source,
     start: float,
     end: float,
-    hourly: Callable[[Mapping[str, Any]], Decimal | None] = lambda live: None,
 ) -> versions.Comparison:
     """
     The older and the newer of two deployed models of this stack.
@@ -39,7 +35,7 @@ def side_by_side(
             str(live.get("modelVersionId", "")),
             str(live["id"]),
             readings.total(moments, live["id"], start),
-            hourly(live),
+            usd_per_hour(live, endpoint.split("/")[3]),
             (end - start) / 3600,
         )
         for live in ours
