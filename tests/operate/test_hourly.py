@@ -32,6 +32,7 @@ def test_all_replicas_cost() -> None:
         {"sharedResources": "projects/p/locations/r/deploymentResourcePools/x"},
         live("z9-mega-1"),
         live(replicas=0),
+        live(spot=True),
         live(flexStart={"maxRuntimeDuration": "60s"}),
         {
             "dedicatedResources": {
@@ -44,10 +45,3 @@ def test_all_replicas_cost() -> None:
 def test_what_has_no_known_price_is_unknown(unknown: dict[str, Any]) -> None:
     """Never 0."""
     assert usd_per_hour(unknown, REGION) is None
-
-
-def test_spot_has_a_price_of_its_own() -> None:
-    """It is not that of on demand."""
-    spot = usd_per_hour(live(spot=True), REGION)
-    assert isinstance(spot, Decimal)
-    assert spot != usd_per_hour(live(), REGION)
