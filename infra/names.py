@@ -27,6 +27,16 @@ def bucket(project: str, stack: str, purpose: str) -> str:
     return shortened(f"{project}-{stack}-{purpose}", 63)
 
 
+def holds(project: str, stack: str) -> str:
+    """Object in which controllers say what they hold of a stack. It has no state bucket yet, so it is in the models bucket."""
+    return f"gs://{bucket(project, stack, 'models')}/.accelform/holds/{stack}.json"
+
+
+def journal(project: str, stack: str, endpoint: str) -> str:
+    """Object in which a rollout on the stack's endpoint of that name keeps how far it is."""
+    return f"gs://{bucket(project, stack, 'models')}/.accelform/rollouts/{stack}/{endpoint}.json"
+
+
 def service_account_id(stack: str, purpose: str) -> str:
     """Account id of a service account: 6 to 30 characters."""
     return shortened(f"{stack}-{purpose}", 30)

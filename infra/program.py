@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import accelform
+from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
@@ -26,7 +26,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     storage = Storage("storage", spec.storage, placement=placement)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
     if spec.spend_caps or spec.models or served:
-        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project)
+        held = names.holds(spec.project, stack)
+        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
     models = {

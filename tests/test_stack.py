@@ -85,8 +85,15 @@ Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above
   allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
 Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in small letters (serviceAccount:, user:, group:, domain:, principal://iam.googleapis.com/, never the public)
   allowed: for example serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com
-Pulumi.try.yaml:7: endpoints.recommend.rollout: is not available yet (guarded steps of traffic)
-  fix: leave it out in this version
+Pulumi.try.yaml:7: endpoints.recommend.rollout.traffic_percent: is missing
+  allowed: Percent of the traffic that the new version gets, step by step, up to 100.
+  fix: write it: it has no default
+Pulumi.try.yaml:7: endpoints.recommend.rollout.hold_minutes: is missing
+  allowed: Minutes that each step is held while the guards are read. Google's metrics are late by some minutes.
+  fix: write it: it has no default
+Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
+  allowed: What must hold of the new version: the first that does not sends all traffic back.
+  fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
   allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, confirmed, usage
   fix: did you mean `environment`?
@@ -153,8 +160,7 @@ def test_fails_on_what_is_not_available_yet(key: str, value: object, base: dict[
 
 
 def test_fails_on_nested_keys_that_are_not_available_yet(base: dict[str, Any], stack_file: Write) -> None:
-    """Rollout and budget actions are refused where they stand."""
-    base["accelform:endpoints"] = {"recommend": {"callers": [], "rollout": {}}}
+    """Budget actions are refused where they stand."""
     base["accelform:budgets"]["monthly"]["actions"] = [{"at": 0.9, "do": "pause-jobs"}]
     assert all(message.startswith("is not available yet") for message in refused(stack_file(base)).values())
 

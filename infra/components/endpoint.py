@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, ValidationInfo, field_validator, model_validator
@@ -21,6 +21,7 @@ from infra.components.deployed_models import (
 )
 from infra.components.model import Model
 from infra.components.placement import Placement
+from infra.components.rollout import RolloutSpec
 from infra.errors import Problem, ProblemsError
 from infra.spec import Member, Name, Sentence, YesNo, distinct
 
@@ -34,8 +35,6 @@ class EndpointSpec(ReplicasSpec):
     What one endpoint is. It costs nothing until a model is deployed on it: `model` with its machine, or several in `deployed_models`.
     """
 
-    later: ClassVar[dict[str, str]] = {"rollout": "guarded steps of traffic"}
-
     model: ModelReference | None = None
     """The one model that it serves: a key of `models:`, whose champion is served, or one with another alias or version. (default: none)"""
     deployed_models: dict[Name, DeployedModelSpec] = {}
@@ -45,6 +44,8 @@ class EndpointSpec(ReplicasSpec):
     old one went; nobody serves for minutes where it is the only one."""
     foreign: Literal["refuse", "keep", "undeploy"] = "refuse"
     """What happens to deployed models that are not of this file: `refuse` any change, `keep` them without traffic, or `undeploy`."""
+    rollout: RolloutSpec | None = None
+    """Steps and guards for `accelform rollout`, which gives a new version of `model` the traffic. (default: they are said there)"""
     callers: Annotated[list[Member], AfterValidator(distinct)]
     """Who may ask for predictions, as IAM members. Write `[]` for nobody beyond those who may in the whole project."""
     description: Sentence = ""
@@ -61,6 +62,8 @@ class EndpointSpec(ReplicasSpec):
     def _serves(self, info: ValidationInfo) -> Self:
         found = []
         settings = sorted(ReplicasSpec.model_fields.keys() & self.model_fields_set)
+        if self.rollout and not self.model:
+            found.append(Problem("rollout", "does nothing: no `model` is served, of which a version could come", fix="remove it"))
         if self.model and self.deployed_models:
             found.append(Problem("model", "is said besides deployed_models", fix="make it one of deployed_models"))
         elif self.model:
