@@ -94,7 +94,7 @@ Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
 Pulumi.try.yaml:13: tpu_slices.eval.zone: "us-east5-c" is said to offer v6e-8 by one weak source only
   allowed: us-east5-a, us-east5-b, us-central1-ai1a, us-central1-b, us-east1-d (nearest first)
-  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know it, say so under `confirmed`: what v6e-8, zone us-east5-c, because
+  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know that it is there, write `accelform:confirmed: [{what: v6e-8, zone: us-east5-c, because: how you know}]`
 Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
   allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
   fix: write it: it has no default

@@ -266,7 +266,10 @@ app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone,
 @catalog.command()
 def zones(
     name: Named,
-    near: Annotated[str | None, typer.Option(metavar="PLACE", help="Region or zone that is to be near: it, then its continent. (default: cheapest first)")] = None,
+    near: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)"),
+    ] = None,
     unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Show zones that only a weak source has, too.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -202,7 +202,8 @@ def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
     nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
     fix = "set one of these zones; a zone of another region belongs in that region's stack file"
     if reason.kind != "impossible":
-        fix += f"; or, if you know it, say so under `confirmed`: what {wish.accelerator_type}, zone {wish.zone}, because"
+        entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
+        fix += f"; or, if you know that it is there, write `accelform:confirmed: [{entry}]`"
     raise problem(reason.message, allowed=f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix=fix)
 
 
