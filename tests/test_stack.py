@@ -214,6 +214,32 @@ def test_fails_on_an_unknown_region_with_the_nearest(base: dict[str, Any], stack
     assert "allowed: asia-east1" in refusal(stack_file(base))
 
 
+def test_fails_on_a_zone_of_another_region_with_those_of_its_own(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """Where the region has the slice, in which zones; where it has not, which regions do."""
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"zone": "us-east1-d"}}
+    assert "allowed: us-east5-a, us-east5-b\n" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4-8", "zone": "us-central2-b"}}
+    assert "fix: us-east5 is not known to have v4-8: write a stack file of a region that has it: us-central2\n" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4", "zone": "us-central2-b"}}
+    assert "allowed: a zone of us-east5\n" in refusal(stack_file(base))
+
+
+@pytest.mark.parametrize(
+    ("accelerator_type", "allowed"),
+    [("v4-8", "us-central2-b (where v4-8 is)"), ("v4", "Zone of the stack's region"), (["v4-8"], "Zone of the stack's region")],
+)
+def test_fails_without_a_zone_with_those_that_have_it(
+    accelerator_type: Any, allowed: str, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """No zone is guessed; what is beside it says which may be meant."""
+    base["accelform:tpu_slices"] = {
+        "eval": {**{key: a_slice[key] for key in a_slice if key != "zone"}, "accelerator_type": accelerator_type}
+    }
+    said = refusal(stack_file(base))
+    assert "tpu_slices.eval.zone: is missing\n" in said
+    assert f"  allowed: {allowed}" in said
+
+
 def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
     """A zone's region is its name less the last dash part, whatever that part looks like."""
     a_slice |= {"zone": "us-south1-ai1b", "provisioning": "flex-start", "max_run_minutes": 60}

@@ -1,4 +1,4 @@
-"""Spend caps: a project's month of one service, and no more. Google pauses the service when the amount is reached; none for TPU machines."""
+"""Spend caps: a project's month of one service, and no more: Google pauses it at the amount. None is announced for TPU machines."""
 
 from __future__ import annotations
 
