@@ -217,11 +217,11 @@ def test_fails_on_an_unknown_region_with_the_nearest(base: dict[str, Any], stack
 def test_fails_on_a_zone_of_another_region_with_those_of_its_own(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
     """Where the region has the slice, in which zones; where it has not, which regions do."""
     base["accelform:tpu_slices"] = {"eval": a_slice | {"zone": "us-east1-d"}}
-    assert "allowed: us-east5-a, us-east5-b\n" in refusal(stack_file(base))
+    assert "allowed: us-east5-a, us-east5-b" in refusal(stack_file(base))
     base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4-8", "zone": "us-central2-b"}}
-    assert "fix: us-east5 is not known to have v4-8: write a stack file of a region that has it: us-central2\n" in refusal(stack_file(base))
+    assert "fix: us-east5 is not known to have v4-8: write a stack file for one of us-central2" in refusal(stack_file(base))
     base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4", "zone": "us-central2-b"}}
-    assert "allowed: a zone of us-east5\n" in refusal(stack_file(base))
+    assert "allowed: a zone of us-east5" in refusal(stack_file(base))
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,7 @@ def _outside(region: str, accelerator_type: str | None) -> PydanticCustomError:
         return problem(message, allowed=here)
     if every:
         others = ", ".join(dict.fromkeys(map(region_of, every)))
-        return problem(
-            message, fix=f"{region} is not known to have {accelerator_type}: write a stack file of a region that has it: {others}"
-        )
+        return problem(message, fix=f"{region} is not known to have {accelerator_type}: write a stack file for one of {others}")
     return problem(message, allowed=f"a zone of {region}")
 
 
