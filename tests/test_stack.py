@@ -101,7 +101,7 @@ Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
 Pulumi.try.yaml:13: tpu_slices.eval.zone: "us-east5-c" is said to offer v6e-8 by one weak source only
   allowed: us-east5-a, us-east5-b, us-central1-ai1a, us-central1-b, us-east1-d (nearest first)
-  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know it, say so under `confirmed`: what v6e-8, zone us-east5-c, because
+  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know that it is there, write `accelform:confirmed: [{what: v6e-8, zone: us-east5-c, because: how you know}]`
 Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
   allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
   fix: write it: it has no default
@@ -264,6 +264,32 @@ def test_fails_on_an_unknown_region_with_the_nearest(base: dict[str, Any], stack
     assert "asia-east1" in refusal(stack_file(base))
     base["accelform:region"] = "asia-east1-b"
     assert "allowed: asia-east1" in refusal(stack_file(base))
+
+
+def test_fails_on_a_zone_of_another_region_with_those_of_its_own(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """Where the region has the slice, in which zones; where it has not, which regions do."""
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"zone": "us-east1-d"}}
+    assert "allowed: us-east5-a, us-east5-b" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4-8", "zone": "us-central2-b"}}
+    assert "fix: us-east5 is not known to have v4-8: write a stack file for one of us-central2" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4", "zone": "us-central2-b"}}
+    assert "allowed: a zone of us-east5" in refusal(stack_file(base))
+
+
+@pytest.mark.parametrize(
+    ("accelerator_type", "allowed"),
+    [("v4-8", "us-central2-b (where v4-8 is)"), ("v4", "Zone of the stack's region"), (["v4-8"], "Zone of the stack's region")],
+)
+def test_fails_without_a_zone_with_those_that_have_it(
+    accelerator_type: Any, allowed: str, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """No zone is guessed; what is beside it says which may be meant."""
+    base["accelform:tpu_slices"] = {
+        "eval": {**{key: a_slice[key] for key in a_slice if key != "zone"}, "accelerator_type": accelerator_type}
+    }
+    said = refusal(stack_file(base))
+    assert "tpu_slices.eval.zone: is missing\n" in said
+    assert f"  allowed: {allowed}" in said
 
 
 def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:

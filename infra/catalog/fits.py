@@ -26,6 +26,7 @@ from infra.catalog.prices import Price, PriceUnknown, tpu_chip_hour
 from infra.catalog.things import Hour, together
 from infra.catalog.tpu import TpuShape
 from infra.catalog.vertex import VertexMachine
+from infra.catalog.vertex_prices import vertex_hour
 from infra.catalog.wish import KINDS, WAYS, Kind, Near, Provisioning, Reason, Wish
 
 NEAREST = 20
@@ -215,9 +216,11 @@ def _distance(near: Near, wish: Wish) -> tuple[bool, bool, bool, bool, Decimal, 
 
 
 def _hour(wish: Wish, thing: Meant) -> Hour | None:
-    """What all its machines cost an hour; None where a part has no known price, as all of Vertex AI."""
+    """What all its machines cost an hour; None where a part has no known price, as a TPU on Vertex AI and GPUs attached there."""
+    if isinstance(thing, VertexMachine):
+        return _on_vertex(wish, thing)
     region = region_of(wish.zone)
-    if wish.api == "vertex" or not region or isinstance(thing, VertexMachine):
+    if wish.api == "vertex" or not region:
         return None
     hosts = thing.hosts if isinstance(thing, TpuShape) else 1
     nodes = hosts if wish.nodes is None or wish.nodes < 1 else wish.nodes
@@ -225,6 +228,14 @@ def _hour(wish: Wish, thing: Meant) -> Hour | None:
         return together(*((nodes * count // hosts, price) for count, price in _parts(thing, region, wish.provisioning)))
     except PriceUnknown:
         return None
+
+
+def _on_vertex(wish: Wish, thing: VertexMachine) -> Hour | None:
+    try:
+        price = vertex_hour(thing.machine_type, wish.region, wish.use, wish.provisioning, attached=not thing.built_in)
+    except PriceUnknown:
+        return None
+    return together((max(1, wish.nodes or 1), price))
 
 
 def _parts(thing: TpuShape | GpuMachine | Attached, region: str, way: str) -> list[tuple[int, Price]]:

@@ -357,13 +357,16 @@ def status(as_json: AsJson = False) -> None:
 
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search, fits, ages, refresh.")
+app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, region, show, search, fits, ages, refresh.")
 
 
 @catalog.command()
 def zones(
     name: Named,
-    near: Annotated[str | None, typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)")] = None,
+    near: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)"),
+    ] = None,
     unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Show zones that only a weak source has, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -379,6 +382,14 @@ def zone(name: Annotated[str, typer.Argument(metavar="ZONE", help="A zone such a
     from infra.cli import catalog as command
 
     raise typer.Exit(command.zone(name, as_json=as_json))
+
+
+@catalog.command()
+def region(name: Annotated[str, typer.Argument(metavar="REGION", help="A region such as asia-east1.")], as_json: AsJson = False) -> None:
+    """Say which accelerators the zones of a region have, what they cost an hour, and what Vertex AI runs there."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.region(name, as_json=as_json))
 
 
 @catalog.command()

@@ -8,15 +8,16 @@ Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from infra import gcp, names
-from infra.catalog import confirmed, tpu
+from infra.catalog import confirmed, tpu, zones
 from infra.catalog.fits import judge
 from infra.catalog.fits_tpu import able
 from infra.catalog.places import region_of
@@ -110,13 +111,22 @@ class TpuSliceSpec(Spec):
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
 
+    @classmethod
+    def choices(cls, key: str, beside: Mapping[str, object]) -> str:
+        """The zones of a slice whose zone is missing."""
+        accelerator_type = beside.get("accelerator_type")
+        if key != "zone" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
+            return ""
+        return f"{', '.join(_zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is)"
+
     @field_validator("zone")
     @classmethod
     def _offers_it(cls, value: str, info: ValidationInfo) -> str:
         region = region_of_file(info)
+        accelerator_type = info.data.get("accelerator_type")
         if region and region_of(value) != region:
-            raise problem("is not in the stack's region", allowed=f"a zone of {region}")
-        if accelerator_type := info.data.get("accelerator_type"):
+            raise _outside(region, accelerator_type)
+        if accelerator_type:
             _check_offered("zone", Wish("compute-engine", accelerator_type, zone=value), info)
         return value
 
@@ -193,6 +203,23 @@ class TpuSliceSpec(Spec):
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
+def _zones_of(accelerator_type: str) -> tuple[str, ...]:
+    """Zones that more than a weak source has a slice in, by name."""
+    return tuple(sorted(one.zone for one in zones.offers(tpu.shape(accelerator_type)) if one.trust != "low"))
+
+
+def _outside(region: str, accelerator_type: str | None) -> PydanticCustomError:
+    """The refusal of a zone of another region than the stack's, with the zones of the region that have the slice; else where it is."""
+    message = "is not in the stack's region"
+    every = _zones_of(accelerator_type) if accelerator_type else ()
+    if here := [one for one in every if region_of(one) == region]:
+        return problem(message, allowed=here)
+    if every:
+        others = ", ".join(dict.fromkeys(map(region_of, every)))
+        return problem(message, fix=f"{region} is not known to have {accelerator_type}: write a stack file for one of {others}")
+    return problem(message, allowed=f"a zone of {region}")
+
+
 def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
     """Refuses a zone or a way of buying that is not known to be had, nor confirmed by name, with the nearest that are."""
     verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
@@ -202,7 +229,8 @@ def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
     nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
     fix = "set one of these zones; a zone of another region belongs in that region's stack file"
     if reason.kind != "impossible":
-        fix += f"; or, if you know it, say so under `confirmed`: what {wish.accelerator_type}, zone {wish.zone}, because"
+        entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
+        fix += f"; or, if you know that it is there, write `accelform:confirmed: [{entry}]`"
     raise problem(reason.message, allowed=f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix=fix)
 
 

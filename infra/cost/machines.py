@@ -42,7 +42,7 @@ class _Bought:
 
 def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
     """`gcp:compute/instance:Instance`."""
-    hours_said = context.given(resource.name, "hours_month")
+    context.given(resource.name, "hours_month")
     bought, zone = _bought(resource), resource.get("zone")
     state = resource.get("desiredStatus")
     if bought is None or not isinstance(zone, str) or state not in (None, "RUNNING", "TERMINATED"):
@@ -56,8 +56,7 @@ def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
     region = region_of(zone.lower())
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
     yield from machine_lines(machine)
-    deleted = bought.once is not None and hours_said is None
-    yield from _disks_of_instance(resource, machine, hours if deleted else MONTH, context)
+    yield from _disks_of_instance(resource, machine, MONTH if bought.once is None else hours, context)
     yield from _addresses(resource, region, bought.provisioning, hours)
 
 

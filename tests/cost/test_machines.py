@@ -132,6 +132,14 @@ def test_a_disk_goes_with_the_machine_that_is_deleted() -> None:
     assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal(1), Decimal(1), Decimal(10))
 
 
+def test_a_disk_goes_with_each_run_of_the_machine_that_is_deleted() -> None:
+    """Nightly runs of 146 hours together, a fifth of the month: the disk is there as long as the machine."""
+    scheduling = {"provisioningModel": "STANDARD", "maxRunDuration": {"seconds": 2 * 3600}}
+    lines_of = found(machine(scheduling=scheduling), hours_month=146)
+    assert month(lines_of["g2-standard-8 on-demand"]) == usd(146 * HOUR)
+    assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal(2))
+
+
 def test_a_machine_that_is_declared_stopped_costs_its_disks() -> None:
     """Nothing runs, and the disk stands."""
     lines_of = found(machine(desiredStatus="TERMINATED", networkInterfaces=[{"accessConfigs": [{}]}]))
