@@ -165,8 +165,12 @@ class Context:
             path = f"usage.resources.{name}"
             if name not in names:
                 useful = [one for one in names if one in self._asked]
-                close = nearest(name, useful) or useful
-                yield Problem(path, "no declared resource has this name", ", ".join(close) or "none: no resource of this stack needs one")
+                close = ", ".join(nearest(name, useful) or useful) or "none: no resource of this stack needs one"
+                meant = [one.name for one in self.resources if one.get("name") == name and one.name in useful]
+                fix = f"write {meant[0]}: {name} is its name in Google Cloud" if meant else ""
+                yield Problem(
+                    path, "no declared resource has this name", ", ".join(close) or "none: no resource of this stack needs one", fix
+                )
                 continue
             asked = self._asked.get(name, {})
             for field in PER_RESOURCE:

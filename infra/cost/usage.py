@@ -161,4 +161,7 @@ class Usage(Spec):
     logs_gib: Range = _range(0, 1, 20)
     """GiB of logs that are ingested."""
     resources: dict[str, ResourceUsage] = {}
-    """By logical name, as `accelform check` prints it: what one resource does. A name or a field that changes nothing is refused."""
+    """
+    By logical name, as `accelform check` prints it before the colon of its costs: what one resource does. A name or a field that changes
+    nothing is refused.
+    """
