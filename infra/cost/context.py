@@ -168,9 +168,7 @@ class Context:
                 close = ", ".join(nearest(name, useful) or useful) or "none: no resource of this stack needs one"
                 meant = [one.name for one in self.resources if one.get("name") == name and one.name in useful]
                 fix = f"write {meant[0]}: {name} is its name in Google Cloud" if meant else ""
-                yield Problem(
-                    path, "no declared resource has this name", ", ".join(close) or "none: no resource of this stack needs one", fix
-                )
+                yield Problem(path, "no declared resource has this name", close, fix)
                 continue
             asked = self._asked.get(name, {})
             for field in PER_RESOURCE:
