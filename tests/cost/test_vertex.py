@@ -101,3 +101,11 @@ def test_what_no_source_prices_is_unknown(lines: list[LineItem]) -> None:
 def test_what_is_not_known_of_a_model_garden_deployment_is_unknown(change: dict[str, Any]) -> None:
     """Without a machine, Model Garden chooses one."""
     assert not estimated(garden(**change), region=REGION).complete
+
+
+def test_a_part_of_a_machine_is_an_unknown_price() -> None:
+    """Two of eight GPUs for a replica: Vertex AI has it, and no source tells how many replicas share a machine; nine of eight it has not."""
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 2)
+    assert (line.status, line.note) == ("unknown", "how many replicas share a machine is not known")
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 9)
+    assert "has no a3-highgpu-8g with 9" in line.note
