@@ -102,7 +102,7 @@ def _look(wish: Wish) -> tuple[Meant | None, tuple[Reason, ...], tuple[str, ...]
         if offer is not None and offer.sells(wish.provisioning) is None:
             notes.append(f"no source says whether it is sold as {wish.provisioning} there")
     elif isinstance(thing, VertexMachine):
-        notes += _vertex_notes(thing.accelerator, wish)
+        notes += [*_vertex_notes(thing.accelerator, wish), *_shared(thing, wish)]
     else:
         reasons += [*fits_gpu.rules(wish, thing), *_in_region(wish), *fits_zone.gpu(wish, thing, _name(thing))]
         row = gpu_zones.offer(thing, wish.zone)
@@ -121,6 +121,13 @@ def _vertex_notes(accelerator: str, wish: Wish) -> Iterator[str]:
         yield f"prediction in {wish.region} is open to projects only that Google let in"
     if accelerator.startswith("tpu") and wish.use == "prediction":
         yield "replicas with TPUs do not autoscale; their quota is 0 in most regions until it is asked for"
+
+
+def _shared(thing: VertexMachine, wish: Wish) -> Iterator[str]:
+    if thing.built_in and wish.count is not None and wish.count not in thing.counts:
+        yield f"of {thing.counts[-1]} GPUs a replica takes {wish.count}; two or more replicas share a machine where they fit"
+    if wish.partition and (wish.count or thing.counts[-1]) != 1:
+        yield "with GPUs that are cut into parts, the count should be 1, as the API's reference says"
 
 
 def _reservation(wish: Wish) -> Iterator[Reason]:

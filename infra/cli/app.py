@@ -82,8 +82,8 @@ def compare(
     credit: Annotated[str | None, typer.Option(metavar="MONEY", help='A credit, such as "300 USD": says when it is gone.')] = None,
     start: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Day on which the credit starts: 2026-12-01.")] = None,
     credit_days: Annotated[
-        str, typer.Option("--credit-days", metavar="DAYS", help="Days of the credit; Google's free trial has 90.")
-    ] = "90",
+        str | None, typer.Option("--credit-days", metavar="DAYS", help="Days of the credit. (default: 90, as Google's free trial has)")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what the same hours cost on other accelerators, on AWS and on an own server, and how long a credit lasts."""

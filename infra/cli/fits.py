@@ -68,10 +68,11 @@ def _wish(name: str, options: dict[str, str | None], *, count: int | None, nodes
         return value
 
     machine, accelerator, api = _named(name, problems)
+    is_named = not problems
     wanted = options.get("with")
     if wanted is not None:
         attached = _gpu(wanted, problems)
-        if accelerator and accelerator != attached:
+        if is_named and accelerator and accelerator != attached:
             problems.append(
                 Problem("--with", f"{name[:60]} is an accelerator itself", "a machine type such as n1-standard-4", "leave it out")
             )

@@ -56,7 +56,8 @@ def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
     region = region_of(zone.lower())
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
     yield from machine_lines(machine)
-    yield from _disks_of_instance(resource, machine, MONTH if bought.once is None else hours, context)
+    stopped = resource.get("scheduling.instanceTerminationAction") == "STOP" or resource.get("bootDisk.autoDelete") is False
+    yield from _disks_of_instance(resource, machine, MONTH if bought.once is None or stopped else hours, context)
     yield from _addresses(resource, region, bought.provisioning, hours)
 
 
@@ -78,7 +79,8 @@ def _bought(resource: Declared) -> _Bought | None:
 
 def _disks_of_instance(resource: Declared, machine: Machine, stand: Triple, context: Context) -> Iterator[LineItem]:
     """
-    The boot disk stands as long as the machine that is deleted after its run, and all month with one that is only stopped.
+    The boot disk stands as long as the machine that is deleted after its run, and all month where the machine is only stopped, or the
+    disk outlives it.
     A boot disk by `source` and attached disks are declared on their own.
     """
     boot = {key: resource.get(f"bootDisk.initializeParams.{key}") for key in ("type", "size", "provisionedIops", "provisionedThroughput")}

@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.catalog import vertex
 from infra.catalog.vertex_prices import vertex_hour
-from infra.cost.context import Context, bounds
+from infra.cost.context import Context, bounds, whole
 from infra.cost.line import LineItem, scaled, unknown
 from infra.cost.machine import by_the_hour
 from infra.cost.usage import HOURS
@@ -58,6 +58,11 @@ def deployed_model_lines(
     if accelerator_type in ("", "ACCELERATOR_TYPE_UNSPECIFIED"):
         accelerator_type = None
     choices = [one for one in vertex.machines().get(machine_type, ()) if one.accelerator == accelerator_type]
+    if whole(accelerator_count) and any(
+        one.takes(accelerator_count, "prediction") and accelerator_count not in one.counts for one in choices
+    ):
+        yield unknown(name, what, "how many replicas share a machine is not known")
+        return
     if accelerator_type is not None and not any(accelerator_count in one.counts for one in choices):
         yield unknown(name, what, f"Vertex AI has no {machine_type} with {accelerator_count} x {accelerator_type}")
         return

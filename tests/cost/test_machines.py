@@ -132,12 +132,28 @@ def test_a_disk_goes_with_the_machine_that_is_deleted() -> None:
     assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal(1), Decimal(1), Decimal(10))
 
 
-def test_a_disk_goes_with_each_run_of_the_machine_that_is_deleted() -> None:
-    """Nightly runs of 146 hours together, a fifth of the month: the disk is there as long as the machine."""
-    scheduling = {"provisioningModel": "STANDARD", "maxRunDuration": {"seconds": 2 * 3600}}
-    lines_of = found(machine(scheduling=scheduling), hours_month=146)
-    assert month(lines_of["g2-standard-8 on-demand"]) == usd(146 * HOUR)
-    assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal(2))
+def test_a_disk_goes_with_the_hours_that_the_stack_file_says_of_a_machine_that_is_deleted() -> None:
+    """7.3 to 146 hours of a machine that is deleted after each run are as many of its disk."""
+    limited = {"provisioningModel": "STANDARD", "maxRunDuration": {"seconds": 5400}, "instanceTerminationAction": "DELETE"}
+    lines_of = found(machine(scheduling=limited), hours_month={"low": 7.3, "expected": 73, "high": 146})
+    assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal("0.1"), Decimal(1), Decimal(2))
+
+
+@pytest.mark.parametrize("said", [{}, {"hours_month": 73}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scheduling": {"maxRunDuration": {"seconds": 73 * 3600}, "instanceTerminationAction": "STOP"}},
+        {
+            "scheduling": {"maxRunDuration": {"seconds": 73 * 3600}, "instanceTerminationAction": "DELETE"},
+            "bootDisk": {"autoDelete": False, "initializeParams": {"type": "pd-balanced", "size": 100}},
+        },
+    ],
+    ids=str,
+)
+def test_a_disk_that_outlives_its_machine_stands_all_month(change: dict[str, Any], said: dict[str, Any]) -> None:
+    """The machine's run ends, by a stop or without its disk; what is left is billed."""
+    assert month(found(machine(**change), **said)["boot disk pd-balanced"]) == usd(Decimal(10))
 
 
 def test_a_machine_that_is_declared_stopped_costs_its_disks() -> None:

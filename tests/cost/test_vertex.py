@@ -133,3 +133,11 @@ def test_what_is_not_known_of_a_deployed_model_is_unknown(change: dict[str, Any]
 @pytest.mark.parametrize("inputs", [{"location": UNKNOWN, "deployedModels": {}}, {"location": REGION, "deployedModels": UNKNOWN}], ids=str)
 def test_deployed_models_that_are_not_known_yet_are_unknown(inputs: dict[str, Any]) -> None:
     assert not estimated(declared(DEPLOYED, "recommend", inputs), region=REGION).complete
+
+
+def test_a_part_of_a_machine_is_an_unknown_price() -> None:
+    """Two of eight GPUs for a replica: Vertex AI has it, and no source tells how many replicas share a machine; nine of eight it has not."""
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 2)
+    assert (line.status, line.note) == ("unknown", "how many replicas share a machine is not known")
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 9)
+    assert "has no a3-highgpu-8g with 9" in line.note
