@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from infra.components.tpu_slice import BOOT_DISK_TYPE
+from infra.components.tpu_host import BOOT_DISK_TYPE
 from infra.findings import Found
 from infra.operate import tpu_quotas
 from infra.operate.doctor_cloud import CloudNeeds
