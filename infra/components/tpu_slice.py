@@ -89,7 +89,7 @@ class TpuSliceSpec(Spec):
     """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself)
     or `reservation`."""
     max_run_minutes: RunLimit
-    """Minutes after which Compute Engine deletes the machines, or `unlimited`: they then cost money until somebody removes them."""
+    """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
     """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4. One host on Compute Engine is an
     instance, several are a managed instance group."""
