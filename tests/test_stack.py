@@ -231,6 +231,7 @@ def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack
         ({"accelerator_type": "v6e-12"}, "accelerator_type", "is not a TPU accelerator type"),
         ({"accelerator_type": "v6e-16 "}, "accelerator_type", "is not a TPU accelerator type"),
         ({"accelerator_type": "v5p-17920"}, "accelerator_type", "larger than the 6144-chip limit"),
+        ({"accelerator_type": "v6e-16", "hosts": 4}, "hosts", "is not a key"),
         ({"accelerator_type": "tpu7x-16"}, "zone", "does not offer tpu7x-16"),
         ({"accelerator_type": "v6e-64", "provisioning": "flex-start"}, "max_run_minutes", "runs for a limited time"),
         ({"accelerator_type": "v5p-16", "provisioning": "flex-start", "way": "tpu-api"}, "provisioning", "cannot be flex-start"),
