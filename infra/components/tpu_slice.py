@@ -27,7 +27,7 @@ from infra.catalog import confirmed, tpu
 from infra.catalog.fits import judge
 from infra.catalog.fits_tpu import able
 from infra.catalog.places import region_of
-from infra.catalog.wish import Provisioning, Wish
+from infra.catalog.wish import API_NAMES, Provisioning, Wish
 from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
@@ -118,7 +118,7 @@ class TpuSliceSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        if problems := [*self._is_known(info), *self._fits_way(), *self._fits_provisioning()]:
+        if problems := [*self._is_known(info), *self._fits_provisioning()]:
             raise ProblemsError(problems)
         return self
 
@@ -139,18 +139,21 @@ class TpuSliceSpec(Spec):
         return Wish(self.chosen_way, self.accelerator_type, zone=self.zone, provisioning=self.provisioning)
 
     def _is_known(self, info: ValidationInfo) -> Iterator[Problem]:
-        """A shape that no good source has as one slice, unless it is confirmed by name."""
+        """What the catalogue says to shape and API; what it cannot vouch for may be confirmed by name."""
         verdict = judge(self.wish)
-        for reason in verdict.reasons:
-            if reason.part == "accelerator_type" and not confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
-                fix = f"if you know it, say so under `confirmed`: what {self.accelerator_type}, zone {self.zone}, because"
-                yield Problem("accelerator_type", reason.message, fix=fix)
+        if not confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
+            sure = f"if you know it, say so under `confirmed`: what {self.accelerator_type}, zone {self.zone}, because"
+            for reason in verdict.reasons:
+                others = [api for api in reason.allowed if api in ("compute-engine", "tpu-api")]
+                if reason.part == "api" and others:
+                    yield Problem("way", reason.message, allowed=", ".join([*others, "auto"]))
+                elif reason.part == "api":
+                    yield Problem("accelerator_type", f"{API_NAMES[self.chosen_way]} {reason.message}", fix=sure)
+                elif reason.part == "accelerator_type":
+                    yield Problem("accelerator_type", reason.message, fix=sure)
+        yield from self._fits_way()
 
     def _fits_way(self) -> Iterator[Problem]:
-        for reason in judge(self.wish).reasons:
-            if reason.part == "api":
-                allowed = [api for api in reason.allowed if api != "gke"]
-                yield Problem("way", reason.message, allowed=", ".join([*allowed, "auto"]))
         if self.chosen_way == "tpu-api":
             if self.provisioning == "flex-start":
                 yield Problem(
