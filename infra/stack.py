@@ -98,7 +98,7 @@ class StackSpec(Spec):
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
-    """Standing TPU machines, by name."""
+    """Standing TPU slices, by name."""
     endpoints: dict[Name, EndpointSpec] = {}
     """Vertex AI endpoints, by name."""
     budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]

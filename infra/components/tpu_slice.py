@@ -78,7 +78,7 @@ class TpuSliceSpec(Spec):
     later: ClassVar[dict[str, str]] = {
         "zones": "zones tried in order: comes with jobs",
         "schedule": "machines that are made for a run and deleted after it: comes with jobs",
-        "data_disks": "disks beside the boot disk: comes with jobs",
+        "data_disks": "disks beside the boot disk: comes with jobs, which say whether a disk outlives its host",
     }
 
     accelerator_type: SliceType
