@@ -22,6 +22,15 @@ def resource(stack: str, *purpose: str) -> str:
     return shortened("-".join((stack, *purpose)), 63)
 
 
+def group_base(stack: str, *purpose: str) -> str:
+    """
+    What the names of a managed group's machines begin with: at most 58 characters, since the group adds a hyphen and four more.
+
+    Source: discovery document compute v1, `InstanceGroupManager.baseInstanceName`: "The maximum character length is 58".
+    """
+    return shortened("-".join((stack, *purpose)), 58)
+
+
 def bucket(project: str, stack: str, purpose: str) -> str:
     """Name of a bucket: at most 63 characters; bucket names are one namespace for all of Google Cloud, so it carries the project id."""
     return shortened(f"{project}-{stack}-{purpose}", 63)

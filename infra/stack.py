@@ -98,7 +98,7 @@ class StackSpec(Spec):
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
-    """Standing TPU machines, by name."""
+    """Standing TPU slices, by name."""
     models: dict[Name, ModelSpec] = {}
     """Models in Vertex AI's registry, by name."""
     endpoints: dict[Name, EndpointSpec] = {}

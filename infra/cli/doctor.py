@@ -88,6 +88,7 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
                 chips=one.shape.chips,
                 runtime_version=one.shape.runtime_version,
                 boot_disk_gib=one.boot_disk_gib,
+                hosts=one.shape.hosts,
             )
             for name, one in spec.tpu_slices.items()
         )

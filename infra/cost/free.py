@@ -15,6 +15,7 @@ BALANCING = (
 )
 FREE = {
     "gcp:compute/firewall:Firewall": "rules are free",
+    "gcp:compute/resourcePolicy:ResourcePolicy": "a policy says how machines and disks are kept: they are what is billed",
     "gcp:compute/network:Network": "networks are free",
     "gcp:compute/router:Router": "only its NAT is billed",
     "gcp:compute/subnetwork:Subnetwork": "subnets are free",

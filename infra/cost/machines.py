@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from infra.catalog import tpu
+from infra.catalog import fits_tpu, tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
 from infra.cost.context import Context, bounds, parts, short, whole
@@ -187,9 +187,21 @@ def _of_template(resource: Declared, owner: Declared, count: Triple | str, once:
     hours = times(count, each)
     context.stand(count, each)
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
-    yield from machine_lines(machine)
+    if (whole_slice := _slice(owner, bought.machine_type, count)) is not None:
+        yield tpu_line(resource.name, whole_slice, region, bought.provisioning, each, note)
+    else:
+        yield from machine_lines(machine)
     yield from _disks_of_template(resource, made_from, machine)
     yield from _addresses(Declared(made_from.type, resource.name, made_from.inputs), region, bought.provisioning, hours)
+
+
+def _slice(owner: Declared, machine_type: str, count: Triple) -> tpu.TpuShape | None:
+    """The TPU slice that the hosts of a group with a workload policy are; None where they are no slice, or each is one."""
+    if owner.get("resourcePolicies.workloadPolicy") is None:
+        return None
+    several = (one for one in fits_tpu.machines().get(machine_type, ()) if not one.single_host)
+    found = [one for one in several if scaled(ALWAYS, one.hosts) == count]
+    return found[0] if len(found) == 1 else None
 
 
 def _template_of(resource: Declared, context: Context) -> Declared | None:

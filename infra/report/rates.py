@@ -57,8 +57,11 @@ def rates(resources: Iterable[Declared], region: str) -> list[Rates]:
 
 def _names(resource: Declared) -> Iterator[str]:
     """What the catalogue calls the accelerators of a resource. A machine without any has none; what is not known yet is left out."""
+    machine = ("machineType", "guestAccelerators.0.type")
     keys = {
-        "gcp:compute/instance:Instance": ("machineType", "guestAccelerators.0.type"),
+        "gcp:compute/instance:Instance": machine,
+        "gcp:compute/instanceTemplate:InstanceTemplate": machine,
+        "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": machine,
         "gcp:tpu/v2Vm:V2Vm": ("acceleratorType",),
     }.get(resource.type, ())
     for key in keys:

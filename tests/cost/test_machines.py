@@ -209,6 +209,44 @@ def test_a_group_is_its_size_of_machines(kind: str, place: dict[str, Any]) -> No
     assert month(found(made_from, name="template")["InstanceTemplate"]) == ("0", "0", "0")
 
 
+def tpu_group(*, policy: bool = True, region: str = "us-east5", **change: Any) -> dict[str, LineItem]:
+    """The lines of a group of v6e hosts with four chips each."""
+    made_from = template(
+        machineType="ct6e-standard-4t", disks=[{"boot": True, "diskType": "pd-balanced", "diskSizeGb": 100}], **change.pop("template", {})
+    )
+    policies = {"resourcePolicies": {"workloadPolicy": UNKNOWN}} if policy else {}
+    return of("serve", made_from, group(made_from, zone=f"{region}-a", **({"targetSize": 4} | policies | change)), region=region)
+
+
+@pytest.mark.parametrize(
+    ("policy", "size", "what", "chips"),
+    [
+        (True, 4, "v6e-16 on-demand", 16),
+        (True, 16, "v6e-64 on-demand", 64),
+        (True, 3, "v6e-4 on-demand", 12),  # no slice has three hosts: so many machines, whatever they are
+        (False, 4, "v6e-4 on-demand", 16),  # four slices of one host each
+        (True, 0, "v6e-4 on-demand", 0),
+    ],
+)
+def test_hosts_of_a_slice_are_billed_by_the_chip(policy: bool, size: int, what: str, chips: int) -> None:
+    """Hosts x chips x 2.70 x 730, once."""
+    found_lines = tpu_group(policy=policy, targetSize=size)
+    assert list(found_lines) == [what, "boot disk pd-balanced"]
+    assert month(found_lines[what]) == usd(chips * Decimal("2.7") * 730)
+
+
+def test_a_flex_start_slice_runs_once() -> None:
+    """v6e-64 for 10 hours: 64 chips x 10 h x 1.35; its disks stand as long."""
+    run = {"provisioningModel": "FLEX_START", "maxRunDuration": {"seconds": 36000}}
+    found_lines = tpu_group(targetSize=16, template={"scheduling": run})
+    line = found_lines["v6e-64 flex-start"]
+    assert line.quantity is not None
+    assert line.quantity[1] == 640
+    assert found_lines["boot disk pd-balanced"].quantity is not None
+    disks = found_lines["boot disk pd-balanced"].quantity[1]
+    assert disks == pytest.approx(Decimal(1600) * 10 / 730, abs=Decimal("0.000001"))
+
+
 def test_an_autoscaler_bounds_its_group() -> None:
     """One to four machines, two as the stack file says; the target size then means nothing."""
     made_from = template()
