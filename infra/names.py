@@ -22,9 +22,28 @@ def resource(stack: str, *purpose: str) -> str:
     return shortened("-".join((stack, *purpose)), 63)
 
 
+def group_base(stack: str, *purpose: str) -> str:
+    """
+    What the names of a managed group's machines begin with: at most 58 characters, since the group adds a hyphen and four more.
+
+    Source: discovery document compute v1, `InstanceGroupManager.baseInstanceName`: "The maximum character length is 58".
+    """
+    return shortened("-".join((stack, *purpose)), 58)
+
+
 def bucket(project: str, stack: str, purpose: str) -> str:
     """Name of a bucket: at most 63 characters; bucket names are one namespace for all of Google Cloud, so it carries the project id."""
     return shortened(f"{project}-{stack}-{purpose}", 63)
+
+
+def holds(project: str, stack: str) -> str:
+    """Object in which controllers say what they hold of a stack. It has no state bucket yet, so it is in the models bucket."""
+    return f"gs://{bucket(project, stack, 'models')}/.accelform/holds/{stack}.json"
+
+
+def journal(project: str, stack: str, endpoint: str) -> str:
+    """Object in which a rollout on the stack's endpoint of that name keeps how far it is."""
+    return f"gs://{bucket(project, stack, 'models')}/.accelform/rollouts/{stack}/{endpoint}.json"
 
 
 def service_account_id(stack: str, purpose: str) -> str:

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import accelform
+from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
+from infra.components.model import Model
 from infra.components.network import Network
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
@@ -23,10 +24,17 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
-    if spec.spend_caps or any(one.queued for one in spec.tpu_slices.values()):
-        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project)
+    served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
+    queued = any(one.queued for one in spec.tpu_slices.values())
+    if spec.spend_caps or spec.models or served or queued:
+        held = names.holds(spec.project, stack)
+        own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
+    models = {
+        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own]))
+        for name, model in spec.models.items()
+    }
 
     machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
     if machines:
@@ -44,7 +52,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
 
-    endpoints = {name: Endpoint(name, endpoint, placement=placement).endpoint for name, endpoint in spec.endpoints.items()}
+    endpoints = {}
+    for name, endpoint in spec.endpoints.items():
+        opts = pulumi.ResourceOptions(providers=[own]) if endpoint.served else None
+        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts).endpoint
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
@@ -52,4 +63,5 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
     pulumi.export("image_repository", storage.image_prefix)
+    pulumi.export("models", {name: model.model.name for name, model in models.items()})
     pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})

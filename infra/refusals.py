@@ -71,7 +71,8 @@ def _in_words(
     if kind == "missing":
         field = keys.field_of(holder, key) if holder else None
         described = " ".join((field.description or "").split()) if field else ""
-        return Problem("", "is missing", described, "write it: it has no default")
+        chosen = holder.choices(key, got) if holder and issubclass(holder, Spec) and isinstance(got, Mapping) else ""
+        return Problem("", "is missing", chosen or described, "write it: it has no default")
     if kind == "literal_error":
         return Problem("", f"{show(got)} is not one of the words here", _choices(holder, key) or str(context.get("expected", "")))
     if kind in BOUNDS:

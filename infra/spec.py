@@ -5,7 +5,7 @@ What every spec is: frozen data, checked at once, that refuses keys it does not 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, ClassVar, Self
 
@@ -31,6 +31,11 @@ class Spec(BaseModel):
 
     later: ClassVar[dict[str, str]] = {}
     """Keys of the stack file's full form that this version does not accept, and what each will do."""
+
+    @classmethod
+    def choices(cls, key: str, beside: Mapping[str, object]) -> str:
+        """What a required key that is missing may be, by what stands beside it; empty where its description says all."""
+        return ""
 
 
 def problem(message: str, *, allowed: Iterable[object] | str = "", fix: str = "") -> PydanticCustomError:

@@ -20,6 +20,7 @@ from infra.catalog import places
 from infra.catalog.fits import Verdict, judge
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
+from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
 from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
@@ -77,7 +78,6 @@ class StackSpec(Spec):
 
     later: ClassVar[dict[str, str]] = {
         "jobs": "training on a schedule",
-        "models": "models, their versions and the gate that accepts one",
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
         "clusters": "GKE clusters and node pools",
@@ -98,7 +98,9 @@ class StackSpec(Spec):
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
-    """Standing TPU machines, by name."""
+    """Standing TPU slices, by name."""
+    models: dict[Name, ModelSpec] = {}
+    """Models in Vertex AI's registry, by name."""
     endpoints: dict[Name, EndpointSpec] = {}
     """Vertex AI endpoints, by name."""
     budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]
@@ -123,6 +125,11 @@ class StackSpec(Spec):
             if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
                 message = f"is used by nothing: no machine of this file needs {entry.what} confirmed there"
                 problems.append(Problem(f"confirmed.{number}", message, fix="remove it"))
+        for name, endpoint in self.endpoints.items():
+            for path, key in endpoint.references().items():
+                if key not in self.models:
+                    allowed = ", ".join(nearest(key, self.models) or self.models) or "a model's full name, or a key of `models:`"
+                    problems.append(Problem(f"endpoints.{name}.{path}", f"{key} is no key of models", allowed))
         if problems:
             raise ProblemsError(problems)
         return self
@@ -150,7 +157,7 @@ class StackSpec(Spec):
         """APIs that the stack's project must have enabled."""
         ways = {one.chosen_way for one in self.tpu_slices.values()}
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.check import StackFile, check
+from infra.check import StackFile, check, stack_files
 from infra.errors import SpecError
 from infra.stack import StackSpec
 
@@ -106,3 +106,29 @@ def test_the_impossible_stays_refused(base: dict[str, Any], a_slice: dict[str, A
         StackSpec.load(stack_file(base | {"accelform:tpu_slices": {"eval": v4}, "accelform:confirmed": [ENTRY | {"what": "v4-8"}]}))
     assert "does not offer v4-8" in str(caught.value)
     assert "a confirmation does not change that" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("what", "region", "zone"), [("tpu7x-384", "us-central1", "us-central1-c"), ("v5p-17920", "us-east5", "us-east5-a")]
+)
+def test_a_shape_that_no_good_source_has_is_taken_by_name(
+    what: str, region: str, zone: str, base: dict[str, Any], stack_file: Callable[..., Path]
+) -> None:
+    """Refused, and taken once it is confirmed; the rules then hold too."""
+    one = {"accelerator_type": what, "zone": zone, "provisioning": "on-demand", "max_run_minutes": 60}
+    config = base | {"accelform:region": region, "accelform:tpu_slices": {"train": one}}
+    with pytest.raises(SpecError, match=f"train.accelerator_type.*\\n.*under `confirmed`: what {what}, zone {zone}"):
+        StackSpec.load(stack_file(config))
+    path = stack_file(config | {"accelform:confirmed": [{"what": what, "zone": zone, "because": "our account team said so"}]})
+    assert StackSpec.load(path).tpu_slices["train"].shape.hosts > 1
+    assert check(stack_files([str(path)], path.parent)[0]).findings == []
+
+
+@pytest.mark.parametrize("what", ["v6e-16", "tpu-v6e", "ct6e-standard-4t"])
+def test_hosts_of_a_slice_are_confirmed_as_their_slice_is(weak: dict[str, Any], what: str, stack_file: Write) -> None:
+    """A template says neither zone nor slice: that one slice of its machines is confirmed in one zone of the region is enough."""
+    one = weak["accelform:tpu_slices"]["eval"] | {"accelerator_type": "v6e-16", "zone": "us-south1-a"}
+    config = weak | {"accelform:region": "us-south1", "accelform:tpu_slices": {"eval": one}}
+    entry = {"what": what, "zone": "us-south1-a", "because": "Google's sales said so on 2026-11-12"}
+    path = stack_file(config | {"accelform:confirmed": [entry]})
+    assert check(stack_files([str(path)], path.parent)[0]).findings == []

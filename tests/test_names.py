@@ -17,6 +17,7 @@ PROJECTS = st.from_regex(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", fullmatch=True)
 def test_names_fit_their_services(stack: str, purpose: str) -> None:
     """Names keep to RFC 1035 and to 63, and account ids to 6 to 30 characters."""
     assert re.fullmatch(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?", names.resource(stack, purpose))
+    assert re.fullmatch(r"[a-z](?:[a-z0-9-]{0,56}[a-z0-9])?", names.group_base(stack, "tpu", purpose))
     assert len(names.service_account_id(stack, f"tpu-{purpose}")) <= 30
     assert re.fullmatch(r"[a-z][a-z0-9-]*[a-z0-9]", names.service_account_id(stack, f"tpu-{purpose}"))
 
@@ -34,6 +35,7 @@ def test_long_names_stay_apart(one: str, other: str) -> None:
     """Two purposes never share a shortened name."""
     if one != other:
         assert names.service_account_id("stack", one * 3) != names.service_account_id("stack", other * 3)
+        assert names.group_base("stack", one * 3) != names.group_base("stack", other * 3)
 
 
 @given(project=PROJECTS, stack=WORDS, name=WORDS)

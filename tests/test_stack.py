@@ -72,7 +72,7 @@ def test_fails_with_all_problems_of_a_file_at_once(stack_file: Write) -> None:
             "accelform:enviroment": "dev",
             "accelform:owner": "",
             "accelform:tpu_slices": {"eval": {"accelerator_type": "v6e-8", "zone": "us-east5-c", "provisioning": "spot"}},
-            "accelform:endpoints": {"recommend": {"callers": ["allUsers"], "model": "recommender"}},
+            "accelform:endpoints": {"recommend": {"callers": ["allUsers"], "rollout": {}}},
             "accelform:budgets": {"monthly": {"amount": "350"}},
             "region": "us-east5",
         }
@@ -85,16 +85,23 @@ Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above
   allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
 Pulumi.try.yaml:6: endpoints.recommend.callers.0: "allUsers" is no IAM member in small letters (serviceAccount:, user:, group:, domain:, principal://iam.googleapis.com/, never the public)
   allowed: for example serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com
-Pulumi.try.yaml:7: endpoints.recommend.model: is not available yet (the model whose champion it serves)
-  fix: leave it out in this version
+Pulumi.try.yaml:7: endpoints.recommend.rollout.traffic_percent: is missing
+  allowed: Percent of the traffic that the new version gets, step by step, up to 100.
+  fix: write it: it has no default
+Pulumi.try.yaml:7: endpoints.recommend.rollout.hold_minutes: is missing
+  allowed: Minutes that each step is held while the guards are read. Google's metrics are late by some minutes.
+  fix: write it: it has no default
+Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
+  allowed: What must hold of the new version: the first that does not sends all traffic back.
+  fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, endpoints, budgets, spend_caps, confirmed, usage
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, confirmed, usage
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
 Pulumi.try.yaml:13: tpu_slices.eval.zone: "us-east5-c" is said to offer v6e-8 by one weak source only
   allowed: us-east5-a, us-east5-b, us-central1-ai1a, us-central1-b, us-east1-d (nearest first)
-  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know it, say so under `confirmed`: what v6e-8, zone us-east5-c, because
+  fix: set one of these zones; a zone of another region belongs in that region's stack file; or, if you know that it is there, write `accelform:confirmed: [{what: v6e-8, zone: us-east5-c, because: how you know}]`
 Pulumi.try.yaml:13: tpu_slices.eval.max_run_minutes: is missing
   allowed: Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it.
   fix: write it: it has no default
@@ -141,7 +148,6 @@ def test_fails_without_callers(base: dict[str, Any], stack_file: Write) -> None:
     ("key", "value"),
     [
         ("jobs", {"train": {}}),
-        ("models", {"recommender": {}}),
         ("never_stop", ["endpoints.recommend"]),
         ("exceptions", {}),
         ("clusters", {}),
@@ -154,8 +160,7 @@ def test_fails_on_what_is_not_available_yet(key: str, value: object, base: dict[
 
 
 def test_fails_on_nested_keys_that_are_not_available_yet(base: dict[str, Any], stack_file: Write) -> None:
-    """Rollout and budget actions are refused where they stand."""
-    base["accelform:endpoints"] = {"recommend": {"callers": [], "rollout": {}}}
+    """Budget actions are refused where they stand."""
     base["accelform:budgets"]["monthly"]["actions"] = [{"at": 0.9, "do": "pause-jobs"}]
     assert all(message.startswith("is not available yet") for message in refused(stack_file(base)).values())
 
@@ -182,6 +187,53 @@ def test_fails_on_a_key_beside_config(base: dict[str, Any], stack_file: Write) -
     assert "is not a key of a stack file" in refusal(path)
     assert "is not a key of a stack file" in refusal(stack_file(base, environment=["shared"]))
     StackSpec.load(stack_file(base, secretsprovider="gcpkms://projects/p/locations/l/keyRings/r/cryptoKeys/k"))
+
+
+MODEL = {
+    "image": "us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:" + "0" * 64,
+    "port": 8080,
+    "predict_route": "/predict",
+    "health_route": "/health",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "said"),
+    [
+        ({"image": MODEL["image"].replace("us-east5", "us")}, "image", "stands in another region"),
+        ({"image": "us-east5-docker.pkg.dev/p/r/serve:latest"}, "image", "by its digest"),
+        ({"image": "gcr.io/p/serve@sha256:" + "0" * 64}, "image", "no image of Artifact Registry"),
+        ({"artifact": "recommender/7"}, "artifact", "is neither a folder of a bucket nor none"),
+        ({"port": 70000}, "port", "is too large"),
+        ({"predict_route": "predict"}, "predict_route", "begins with /"),
+        ({"health_route": ""}, "health_route", "begins with /"),
+        ({"env": {"1A": "x"}}, "env.1A", "is no name of a variable"),
+        ({"env": {"A": 8}}, "env.A", "is not text"),
+        ({"aliases": ["1"]}, "aliases.0", "is no alias"),
+        ({"aliases": ["a1", "a1"]}, "aliases", "twice"),
+        ({"first_aliases": ["candidate"]}, "first_aliases", "candidate is in aliases too"),
+        ({"first_aliases": ["default"]}, "first_aliases", "default is Google's own"),
+        ({"keep_versions": 1.5}, "keep_versions", "is not a whole number"),
+        ({"shared_memory_mib": -1}, "shared_memory_mib", "is too small"),
+        ({"workload": "serve"}, "workload", "is not available yet"),
+        ({"accept_if": "x > 1"}, "accept_if", "is not available yet"),
+    ],
+)
+def test_fails_on_a_model_that_cannot_be(change: dict[str, Any], path: str, said: str, base: dict[str, Any], stack_file: Write) -> None:
+    base["accelform:models"] = {"recommender": MODEL | change}
+    assert said in refused(stack_file(base))[f"models.recommender.{path}"]
+
+
+def test_a_models_routes_and_port_have_no_default(base: dict[str, Any], stack_file: Write) -> None:
+    """Vertex AI would make up paths of its own for each endpoint."""
+    base["accelform:models"] = {"recommender": {"image": MODEL["image"]}}
+    assert sorted(refused(stack_file(base))) == [f"models.recommender.{key}" for key in ("health_route", "port", "predict_route")]
+
+
+def test_a_model_needs_vertex_ai(base: dict[str, Any], stack_file: Write) -> None:
+    assert "aiplatform.googleapis.com" not in StackSpec.load(stack_file(base)).services()
+    base["accelform:models"] = {"recommender": MODEL}
+    assert "aiplatform.googleapis.com" in StackSpec.load(stack_file(base)).services()
 
 
 @pytest.mark.parametrize("version", [0, 2])
@@ -214,6 +266,32 @@ def test_fails_on_an_unknown_region_with_the_nearest(base: dict[str, Any], stack
     assert "allowed: asia-east1" in refusal(stack_file(base))
 
 
+def test_fails_on_a_zone_of_another_region_with_those_of_its_own(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
+    """Where the region has the slice, in which zones; where it has not, which regions do."""
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"zone": "us-east1-d"}}
+    assert "allowed: us-east5-a, us-east5-b" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4-8", "zone": "us-central2-b"}}
+    assert "fix: us-east5 is not known to have v4-8: write a stack file for one of us-central2" in refusal(stack_file(base))
+    base["accelform:tpu_slices"] = {"eval": a_slice | {"accelerator_type": "v4", "zone": "us-central2-b"}}
+    assert "allowed: a zone of us-east5" in refusal(stack_file(base))
+
+
+@pytest.mark.parametrize(
+    ("accelerator_type", "allowed"),
+    [("v4-8", "us-central2-b (where v4-8 is)"), ("v4", "Zone of the stack's region"), (["v4-8"], "Zone of the stack's region")],
+)
+def test_fails_without_a_zone_with_those_that_have_it(
+    accelerator_type: Any, allowed: str, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """No zone is guessed; what is beside it says which may be meant."""
+    base["accelform:tpu_slices"] = {
+        "eval": {**{key: a_slice[key] for key in a_slice if key != "zone"}, "accelerator_type": accelerator_type}
+    }
+    said = refusal(stack_file(base))
+    assert "tpu_slices.eval.zone: is missing\n" in said
+    assert f"  allowed: {allowed}" in said
+
+
 def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack_file: Write) -> None:
     """A zone's region is its name less the last dash part, whatever that part looks like."""
     a_slice |= {"zone": "us-south1-ai1b", "provisioning": "flex-start", "max_run_minutes": 60}
@@ -228,8 +306,13 @@ def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack
         ({"zone": "us-east5-c"}, "zone", "by one weak source only"),
         ({"accelerator_type": "v4-8"}, "zone", "does not offer v4-8"),
         ({"accelerator_type": "v5e-4"}, "accelerator_type", "is not a TPU accelerator type"),
-        ({"accelerator_type": "v6e-16"}, "accelerator_type", "slices of several hosts are not available yet"),
-        ({"accelerator_type": "tpu7x-8"}, "accelerator_type", "is not available yet"),
+        ({"accelerator_type": "v6e-12"}, "accelerator_type", "is not a TPU accelerator type"),
+        ({"accelerator_type": "v6e-16 "}, "accelerator_type", "is not a TPU accelerator type"),
+        ({"accelerator_type": "v5p-17920"}, "accelerator_type", "larger than the 6144-chip limit"),
+        ({"accelerator_type": "v6e-16", "hosts": 4}, "hosts", "is not a key"),
+        ({"accelerator_type": "tpu7x-16"}, "zone", "does not offer tpu7x-16"),
+        ({"accelerator_type": "v6e-64", "provisioning": "flex-start"}, "max_run_minutes", "runs for a limited time"),
+        ({"accelerator_type": "v5p-16", "provisioning": "flex-start", "way": "tpu-api"}, "provisioning", "cannot be flex-start"),
         ({"provisioning": "preemptible"}, "provisioning", "is not one of the words here"),
         ({"provisioning": "flex-start"}, "max_run_minutes", "a flex-start machine runs for a limited time"),
         ({"provisioning": "flex-start", "max_run_minutes": 20000}, "max_run_minutes", "runs for a limited time"),
@@ -472,6 +555,9 @@ def test_fails_on_nesting_without_end(tmp_path: Path) -> None:
         ("accelform:owner: 0100", "is not written in plain digits"),
         ("accelform:owner: 0x1F", "is not written in plain digits"),
         ("accelform:owner: 1_000", "is not written in plain digits"),
+        ("accelform:owner: 00", "is not written in plain digits"),
+        ("accelform:owner: 0x0", "is not written in plain digits"),
+        ("accelform:owner: 0", "is not a label value"),
         ("accelform:owner: " + "9" * 5000, "is not YAML"),
         ("2026-01-01: x", "has a key that is not text: 2026-01-01"),
         ("null: x", "has a key that is not text: None"),

@@ -45,18 +45,31 @@ def schema() -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def command(*arguments: str) -> str:
-    """What `accelform` prints, as a fenced block: documents show real output."""
+def command(*arguments: str, skip: tuple[str, str] | None = None) -> str:
+    """
+    What `accelform` prints, as a fenced block: documents show real output.
+
+    Args:
+        skip: Beginnings of two lines: from the first one on until before the second one, lines are counted instead of shown.
+
+    Raises:
+        StopIteration: No line begins so.
+    """
     from infra.cli.app import app
     from infra.errors import AccelformError
 
     out = io.StringIO()
     with redirect_stdout(out):
         try:
-            app(list(arguments), standalone_mode=False)
+            app(list(arguments), prog_name="accelform", standalone_mode=False)
         except AccelformError as error:
             out.write(f"{error}\n")
-    text = "\n".join(line.rstrip() for line in out.getvalue().rstrip().splitlines())
+    lines = [line.rstrip() for line in out.getvalue().rstrip().splitlines()]
+    if skip:
+        first = next(index for index, line in enumerate(lines) if line.startswith(skip[0]))
+        last = next(index for index, line in enumerate(lines[first:], first) if line.startswith(skip[1]))
+        lines[first:last] = [f"... {last - first} more lines", ""]
+    text = "\n".join(lines)
     return f"```\n$ accelform {shlex.join(arguments)}\n{text}\n```"
 
 
@@ -70,6 +83,17 @@ def keys_table() -> str:
         default = "*not yet*" if key.later else "**required**" if key.required else f"`{key.default}`" if key.default else ""
         rows.append(f"| `{key.path}` | {default} | {key.later or key.description} |")
     return "\n".join(rows)
+
+
+def not_yet_list() -> str:
+    """What the full stack file has and this version refuses: whole parts, then keys of parts that are there."""
+    from infra import keys
+    from infra.stack import StackSpec
+
+    later = [key for key in keys.keys(StackSpec) if key.later]
+    whole = [f"`{key.path}` ({key.later})" for key in later if "." not in key.path]
+    parts = [f"`{key.path}`" for key in later if "." in key.path]
+    return "\n".join([f"- {', '.join(whole)}", f"- {', '.join(parts)}"])
 
 
 def rules_table() -> str:
@@ -93,7 +117,7 @@ def components_table() -> str:
 
     rows = ["| component | is |", "|---|---|"]
     for path in sorted((ROOT / "infra" / "components").glob("*.py")):
-        if path.stem not in ("__init__", "placement"):
+        if path.stem not in ("__init__", "placement", "tpu_host"):
             words = " ".join(str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).split("\n\n")[0].split())
             rows.append(f"| [`{path.stem}`](infra/components/{path.name}) | {words} |")
     return "\n".join(rows)

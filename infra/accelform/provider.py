@@ -12,6 +12,7 @@ class Provider(pulumi.ProviderResource):
     Args:
         sandbox: Address of a local Google Cloud; without it, Google's own.
         billing_project: Project that is charged with the quota of calls.
+        holds: Where the stack's holds are: `gs://BUCKET/NAME`. (default: it has none)
     """
 
     def __init__(
@@ -20,6 +21,7 @@ class Provider(pulumi.ProviderResource):
         *,
         sandbox: pulumi.Input[str] | None = None,
         billing_project: pulumi.Input[str] | None = None,
+        holds: pulumi.Input[str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        super().__init__("accelform", resource_name, {"sandbox": sandbox, "billingProject": billing_project}, opts)
+        super().__init__("accelform", resource_name, {"sandbox": sandbox, "billingProject": billing_project, "holds": holds}, opts)

@@ -212,6 +212,11 @@ def zone(name: str) -> Zone:
     return Zone(name, tuple(here), near)
 
 
+def everything() -> Iterator[Offered]:
+    """What every zone has, weak sources included; each accelerator priced as the smallest thing that has it."""
+    yield from (_offered(thing, row) for thing, row in _everywhere())
+
+
 def _everywhere() -> Iterator[tuple[Thing, Row]]:
     """Every row, with the smallest thing that it is about."""
     smallest = {one.sold_as: one for one in sorted(shapes().values(), key=lambda one: -one.chips)}

@@ -26,6 +26,7 @@ from infra.catalog.prices import Price, PriceUnknown, tpu_chip_hour
 from infra.catalog.things import Hour, together
 from infra.catalog.tpu import TpuShape
 from infra.catalog.vertex import VertexMachine
+from infra.catalog.vertex_prices import vertex_hour
 from infra.catalog.wish import KINDS, WAYS, Kind, Near, Provisioning, Reason, Wish
 
 NEAREST = 20
@@ -101,7 +102,7 @@ def _look(wish: Wish) -> tuple[Meant | None, tuple[Reason, ...], tuple[str, ...]
         if offer is not None and offer.sells(wish.provisioning) is None:
             notes.append(f"no source says whether it is sold as {wish.provisioning} there")
     elif isinstance(thing, VertexMachine):
-        notes += _vertex_notes(thing.accelerator, wish)
+        notes += [*_vertex_notes(thing.accelerator, wish), *_shared(thing, wish)]
     else:
         reasons += [*fits_gpu.rules(wish, thing), *_in_region(wish), *fits_zone.gpu(wish, thing, _name(thing))]
         row = gpu_zones.offer(thing, wish.zone)
@@ -120,6 +121,13 @@ def _vertex_notes(accelerator: str, wish: Wish) -> Iterator[str]:
         yield f"prediction in {wish.region} is open to projects only that Google let in"
     if accelerator.startswith("tpu") and wish.use == "prediction":
         yield "replicas with TPUs do not autoscale; their quota is 0 in most regions until it is asked for"
+
+
+def _shared(thing: VertexMachine, wish: Wish) -> Iterator[str]:
+    if thing.built_in and wish.count is not None and wish.count not in thing.counts:
+        yield f"of {thing.counts[-1]} GPUs a replica takes {wish.count}; two or more replicas share a machine where they fit"
+    if wish.partition and (wish.count or thing.counts[-1]) != 1:
+        yield "with GPUs that are cut into parts, the count should be 1, as the API's reference says"
 
 
 def _reservation(wish: Wish) -> Iterator[Reason]:
@@ -215,9 +223,11 @@ def _distance(near: Near, wish: Wish) -> tuple[bool, bool, bool, bool, Decimal, 
 
 
 def _hour(wish: Wish, thing: Meant) -> Hour | None:
-    """What all its machines cost an hour; None where a part has no known price, as all of Vertex AI."""
+    """What all its machines cost an hour; None where a part has no known price, as a TPU on Vertex AI and GPUs attached there."""
+    if isinstance(thing, VertexMachine):
+        return _on_vertex(wish, thing)
     region = region_of(wish.zone)
-    if wish.api == "vertex" or not region or isinstance(thing, VertexMachine):
+    if wish.api == "vertex" or not region:
         return None
     hosts = thing.hosts if isinstance(thing, TpuShape) else 1
     nodes = hosts if wish.nodes is None or wish.nodes < 1 else wish.nodes
@@ -225,6 +235,14 @@ def _hour(wish: Wish, thing: Meant) -> Hour | None:
         return together(*((nodes * count // hosts, price) for count, price in _parts(thing, region, wish.provisioning)))
     except PriceUnknown:
         return None
+
+
+def _on_vertex(wish: Wish, thing: VertexMachine) -> Hour | None:
+    try:
+        price = vertex_hour(thing.machine_type, wish.region, wish.use, wish.provisioning, attached=not thing.built_in)
+    except PriceUnknown:
+        return None
+    return together((max(1, wish.nodes or 1), price))
 
 
 def _parts(thing: TpuShape | GpuMachine | Attached, region: str, way: str) -> list[tuple[int, Price]]:

@@ -7,6 +7,7 @@ from functools import cache
 from types import MappingProxyType
 
 from infra.catalog.accelerator import accelerators
+from infra.catalog.gpu import gpu as gpu_of
 from infra.catalog.places import continent_of, region_of
 from infra.catalog.places import regions as known_regions
 from infra.catalog.tpu import TpuShape
@@ -72,6 +73,8 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         ways: tuple[Change, ...] = ((("provisioning", "on-demand"),), (("provisioning", "reservation"),))
         message = f"is not for slices of {shape.hosts} hosts on Vertex AI"
         yield Reason("provisioning", "impossible", message, ("on-demand", "reservation"), PODS, ways)
+    if wish.partition:
+        yield Reason("partition", "impossible", "is for GPUs: a TPU is not cut into parts", (), "", ((("partition", ""),),))
     yield from _common(wish)
     yield from _region(wish, shape.sold_as, shape.accelerator_type)
 
@@ -108,7 +111,7 @@ def gpu(wish: Wish) -> tuple[VertexMachine | None, list[Reason]]:
             changes += tuple((("machine_type", one),) for one in others)
             message = f"is not what {wish.machine_type} has on Vertex AI" if accelerator else "is missing"
             found.append(Reason("accelerator_type", "impossible", message, own, PAGES, changes))
-        elif wish.count not in chosen.counts and not (wish.count is None and len(chosen.counts) == 1):
+        elif not (len(chosen.counts) == 1 if wish.count is None else chosen.takes(wish.count, wish.use)):
             near_counts = sorted(chosen.counts, key=lambda one: (abs(one - (wish.count or 1)), one))
             message = f"is not a number of {chosen.accelerator} that {wish.machine_type} has" if wish.count is not None else "is missing"
             counts: tuple[Change, ...] = tuple((("count", one),) for one in near_counts)
@@ -119,16 +122,24 @@ def gpu(wish: Wish) -> tuple[VertexMachine | None, list[Reason]]:
     found += _common(wish)
     known = chosen.accelerator if chosen else accelerator
     if known in plain_names():
+        found += _partition(wish, plain_names()[known])
         found += _region(wish, known, known)
     return chosen, found
 
 
+def _partition(wish: Wish, accelerator_type: str) -> Iterator[Reason]:
+    sizes = gpu_of(accelerator_type).partitions
+    if wish.partition and wish.partition not in sizes:
+        changes: tuple[Change, ...] = ((("partition", ""),), *((("partition", one),) for one in sizes))
+        message = f"is not a size that {accelerator_type} is cut into" if sizes else f"is not for {accelerator_type}: it is not cut"
+        yield Reason("partition", "impossible", message, tuple(sizes), "gpu_partitions.csv", changes)
+
+
 def _common(wish: Wish) -> Iterator[Reason]:
     """What Vertex AI has no field for."""
-    for part in ("placement", "partition"):
-        if getattr(wish, part):
-            change: Change = ((part, ""),)
-            yield Reason(part, "impossible", "is not a field of Vertex AI's machines", (), "discovery document aiplatform v1", (change,))
+    if wish.placement:
+        change: Change = (("placement", ""),)
+        yield Reason("placement", "impossible", "is not a field of Vertex AI's machines", (), "discovery document aiplatform v1", (change,))
     if wish.nodes is not None and wish.nodes < 1:
         yield Reason("nodes", "impossible", "is not a number of replicas", ("1 or more",), "", ((("nodes", None),),))
     if wish.zone:

@@ -45,7 +45,7 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         yield Reason("provisioning", "impossible", f"is not how any {shape.generation} is sold", source=zones.FLEX_START_SOURCE)
     offer = zones.offer(shape.sold_as, wish.zone)
     if offer is None:
-        there = ", ".join(sorted({one.sold_as for one in zones.in_zone(wish.zone)})) or "no TPU that is known"
+        there = ", ".join(sorted({one.sold_as for one in zones.in_zone(wish.zone) if one.trust != "low"})) or "no TPU that is known"
         if zones.read_in_full(wish.zone):
             yield Reason("zone", "impossible", f"does not offer {shape.accelerator_type}; it has {there}", source=zones.PAGE)
         else:

@@ -46,6 +46,16 @@ class VertexMachine:
     def is_tpu(self) -> bool:
         return self.accelerator.startswith("tpu")
 
+    def takes(self, count: int, use: Use) -> bool:
+        """
+        Whether one replica may have so many of its accelerators. Of a machine with GPUs built in a model's replica may take a part:
+        Vertex AI then puts several replicas into one machine.
+
+        Source: discovery document aiplatform v1 of 2026-11-06, `MachineSpec.acceleratorCount`.
+        """
+        shared = self.built_in and use == "prediction" and not self.is_tpu
+        return count in self.counts or (shared and 1 <= count <= max(self.counts))
+
 
 @dataclass(frozen=True, slots=True)
 class VertexRegion:
@@ -123,9 +133,8 @@ def check(machine_type: str, accelerator_type: str, count: int, region: str, use
     if chosen is None:
         names = ["" if one.is_tpu else one.accelerator for one in choices]
         raise NotOnVertex(machine_type, accelerator_type, "accelerator", nearest(accelerator_type, names) or names)
-    counts = (0,) if chosen.is_tpu else chosen.counts
-    if count not in counts:
-        by_distance = sorted(counts, key=lambda one: (abs(one - count), one))
+    if count if chosen.is_tpu else not chosen.takes(count, use):
+        by_distance = sorted((0,) if chosen.is_tpu else chosen.counts, key=lambda one: (abs(one - count), one))
         raise NotOnVertex(f"{machine_type} with {chosen.accelerator}", str(count), "count", map(str, by_distance))
     able = [one for one in regions() if one.accelerator == chosen.accelerator and one.runs(use)]
     found = next((one for one in able if one.region == region), None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from infra.cost.against import Difference
+    from infra.cost.headroom import Headroom
     from infra.operate.git import Commit
 
 SAID = "program, prices and usage defaults are this checkout's on both sides: what differs is the stack file"
@@ -33,6 +34,8 @@ class Compared:
     difference: Difference
     wrong: SpecError | None
     """What was wrong with its file at the ref: it then has no estimate there."""
+    budgets: Sequence[Headroom] = ()
+    """How the budgets of the file as it is now fare."""
 
     @property
     def told(self) -> str:
@@ -85,11 +88,12 @@ def _files(names: Sequence[str], folder: Path, commit: Commit) -> tuple[list[Sta
 
 def _compared(now: Checked, commit: Commit) -> Compared:
     from infra.cost.against import difference
+    from infra.cost.headroom import headroom
 
     then = _then(now.file, commit)
     wrong = then if isinstance(then, SpecError) else None
     before = then.estimate if isinstance(then, Checked) else None
-    return Compared(now.file.stack, difference(before, now.estimate), wrong)
+    return Compared(now.file.stack, difference(before, now.estimate), wrong, headroom(now.estimate, now.spec.budgets))
 
 
 def _gone(path: Path, commit: Commit) -> Compared:
@@ -119,7 +123,7 @@ def _then(file: StackFile, commit: Commit) -> Checked | SpecError | None:
 def _print(every: Sequence[Compared], commit: Commit) -> None:
     from rich.text import Text
 
-    from infra.cost import against
+    from infra.cost import against, headroom
 
     out = console()
     out.print(Text(f"USD a month of 730 hours, without tax, against {commit.ref} ({commit.sha[:12]})"))
@@ -130,12 +134,16 @@ def _print(every: Sequence[Compared], commit: Commit) -> None:
         if one.wrong:
             out.print(Text(str(one.wrong)), soft_wrap=True)
         else:
-            out.print(_lines(one.difference))
+            if any(line.change != "same" for line in one.difference.lines):
+                out.print(_lines(one.difference))
+            out.print(Text(against.same(one.difference)))
         out.print()
         totals = plain_table("", "low", "expected", "high", " ", right=("low", "expected", "high"))
         for what, amounts, remark in against.totals(one.difference) if not one.wrong else _now(one.difference):
             totals.add_row(what, *amounts, Text(remark))
         out.print(totals)
+        for line in headroom.lines(one.budgets):
+            out.print(Text(line))
         out.print()
 
 
@@ -145,7 +153,7 @@ def _lines(difference: Difference) -> Table:
     from infra.cost import against
 
     shown = plain_table("difference, USD a month", "", "low", "expected", "high", " ", right=("low", "expected", "high"))
-    for row in against.rows(difference):
+    for row in against.changed(difference):
         shown.add_row(Text(row.what), Text(row.change, STYLES[row.change]), *row.amounts, Text(row.why))
     return shown
 
@@ -158,7 +166,7 @@ def _now(difference: Difference) -> list[tuple[str, tuple[str, str, str], str]]:
 
 
 def _markdown(every: Sequence[Compared], commit: Commit) -> list[str]:
-    from infra.cost import against
+    from infra.cost import against, headroom
 
     lines = [against.MARKER, f"## Cost against {_code(commit.ref)} ({commit.sha[:12]})"]
     for one in every:
@@ -169,6 +177,8 @@ def _markdown(every: Sequence[Compared], commit: Commit) -> list[str]:
             lines += against.markdown(one.difference)
         else:
             lines += against.table([], _now(one.difference))
+        if said := headroom.lines(one.budgets):
+            lines += ["", *(f"- {against.escaped(line.strip())}" for line in said)]
     return [*lines, "", f"USD a month of 730 hours at list prices, without tax; {SAID}."]
 
 
@@ -178,10 +188,11 @@ def _code(ref: str) -> str:
 
 
 def _as_json(one: Compared) -> dict[str, Any]:
-    from infra.cost import against
+    from infra.cost import against, headroom
 
     state = "wrong at ref" if one.wrong else "new" if one.difference.before is None else "compared" if one.difference.after else "gone"
     head: dict[str, Any] = {"stack": one.stack, "state": state, "problems_at_ref": problems_json(one.wrong) if one.wrong else []}
+    head["budgets"] = headroom.as_json(one.budgets)
     if one.wrong:
         return head | {"difference": None, "after_usd_month": against.as_json(one.difference)["after_usd_month"]}
     return head | {"difference": against.as_json(one.difference)}

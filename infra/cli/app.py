@@ -82,8 +82,8 @@ def compare(
     credit: Annotated[str | None, typer.Option(metavar="MONEY", help='A credit, such as "300 USD": says when it is gone.')] = None,
     start: Annotated[str | None, typer.Option("--from", metavar="DAY", help="Day on which the credit starts: 2026-12-01.")] = None,
     credit_days: Annotated[
-        str, typer.Option("--credit-days", metavar="DAYS", help="Days of the credit; Google's free trial has 90.")
-    ] = "90",
+        str | None, typer.Option("--credit-days", metavar="DAYS", help="Days of the credit. (default: 90, as Google's free trial has)")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say what the same hours cost on other accelerators, on AWS and on an own server, and how long a credit lasts."""
@@ -187,11 +187,19 @@ def doctor(
 
 
 @app.command()
-def up(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+def up(
+    stacks: Stacks = None,
+    release: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ENDPOINT", help="End the holds on this endpoint first; `all` for every one. Repeatable."),
+    ] = None,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
     """Bring regions up on this machine, by the real engine, against a local Google Cloud: no account, no cost."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
+    raise typer.Exit(command.run(stacks or [], folder, release=release or [], as_json=as_json))
 
 
 @app.command()
@@ -224,6 +232,95 @@ def env(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False)
     from infra.cli import up as command
 
     raise typer.Exit(command.env(stacks or [], folder, as_json=as_json))
+
+
+OneStack = Annotated[str, typer.Argument(metavar="STACK", help="Stack name or stack file.")]
+OneEndpoint = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Endpoint, as the stack file calls it.")]
+InGoogle = Annotated[bool, typer.Option("--cloud", help="In Google Cloud, with your own credentials. (default: in the sandbox)")]
+
+
+@app.command()
+def rollout(
+    stack: OneStack,
+    endpoint: OneEndpoint,
+    to: Annotated[str, typer.Option(metavar="VERSION", help="Alias or number of the version that is to serve.")] = "candidate",
+    steps: Annotated[
+        str | None, typer.Option(metavar="PERCENT,...", help="Shares of the traffic: 10,50,100. (default: the file's)")
+    ] = None,
+    hold: Annotated[str | None, typer.Option(metavar="TIME", help="How long each step is held: 60m. (default: the file's)")] = None,
+    guard: Annotated[
+        list[str] | None,
+        typer.Option(help="What must hold: p95_ms<80, error_rate<0.01, requests>=100. Repeatable. (default: the file's)"),
+    ] = None,
+    keep_warm: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long the version before stays deployed after it. (default: the file's, or 0)")
+    ] = None,
+    probe: Annotated[Path | None, typer.Option(metavar="FILE", help="Send these requests, instead of reading Cloud Monitoring.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the rollout that was cut off.")] = False,
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give a new model version the traffic by steps; the first guard that breaks returns it all."""
+    from infra.cli import rollout as command
+
+    raise typer.Exit(
+        command.run(
+            stack,
+            endpoint,
+            folder,
+            to=to,
+            steps=steps,
+            hold=hold,
+            guards=guard or [],
+            keep_warm=keep_warm,
+            probe=probe,
+            resume=resume,
+            cloud=cloud,
+            yes=yes,
+            as_json=as_json,
+        )
+    )
+
+
+@app.command()
+def rollback(stack: OneStack, endpoint: OneEndpoint, folder: Folder = STACKS, cloud: InGoogle = False, as_json: AsJson = False) -> None:
+    """Return all traffic to the version before, while it is deployed."""
+    from infra.cli import rollout as command
+
+    raise typer.Exit(command.back(stack, endpoint, folder, cloud=cloud, as_json=as_json))
+
+
+@app.command()
+def compare_versions(
+    stack: OneStack,
+    endpoint: OneEndpoint,
+    last: Annotated[str, typer.Option(metavar="TIME", help="How far back: 60m.")] = "60m",
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the two versions on an endpoint: requests, latency, errors, cost, and what is more than chance."""
+    from infra.cli import rollout as command
+
+    raise typer.Exit(command.compare(stack, endpoint, folder, last=last, cloud=cloud, as_json=as_json))
+
+
+@app.command()
+def holds(
+    stack: OneStack,
+    release: Annotated[
+        list[str] | None, typer.Option(metavar="ENDPOINT", help="End the holds on this endpoint; `all` for every one. Repeatable.")
+    ] = None,
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what controllers hold of a stack: programs leave it as it is."""
+    from infra.cli import rollout as command
+
+    raise typer.Exit(command.holds(stack, folder, released=release or [], cloud=cloud, as_json=as_json))
 
 
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -260,13 +357,16 @@ def status(as_json: AsJson = False) -> None:
 
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, show, search, fits, ages, refresh.")
+app.add_typer(catalog, name="catalog", help="What Google Cloud has: zones, zone, region, show, search, fits, ages, refresh.")
 
 
 @catalog.command()
 def zones(
     name: Named,
-    near: Annotated[str | None, typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)")] = None,
+    near: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Region or zone that is to be near. (default: cheapest first)"),
+    ] = None,
     unconfirmed: Annotated[bool, typer.Option("--unconfirmed", help="Show zones that only a weak source has, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -282,6 +382,14 @@ def zone(name: Annotated[str, typer.Argument(metavar="ZONE", help="A zone such a
     from infra.cli import catalog as command
 
     raise typer.Exit(command.zone(name, as_json=as_json))
+
+
+@catalog.command()
+def region(name: Annotated[str, typer.Argument(metavar="REGION", help="A region such as asia-east1.")], as_json: AsJson = False) -> None:
+    """Say which accelerators the zones of a region have, what they cost an hour, and what Vertex AI runs there."""
+    from infra.cli import catalog as command
+
+    raise typer.Exit(command.region(name, as_json=as_json))
 
 
 @catalog.command()

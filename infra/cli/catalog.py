@@ -1,4 +1,4 @@
-"""`accelform catalog zones|zone|show|search|ages`."""
+"""`accelform catalog zones|zone|region|show|search|ages`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from infra.catalog import ask
 from infra.catalog.gpu import gpus
 from infra.catalog.named import UnknownName
-from infra.catalog.places import UnknownPlace
+from infra.catalog.places import UnknownPlace, regions
 from infra.catalog.things import Hour
 from infra.cli.output import aligned, print_json
 from infra.errors import ExitCode, Problem, SpecError
@@ -36,6 +36,8 @@ def zones(name: str, *, near: str | None, unconfirmed: bool, as_json: bool) -> i
     one = f" of {things[0]}" if len(things) == 1 and things[0] != found.name else ""
     _say(f"{_meant(found.asked, found.name)}: USD an hour{one}, host included, without tax")
     _print(_offers(found.offers, place=True, thing=len(things) > 1) if found.offers else "no zone is known to have it")
+    if near and found.offers:
+        _say(f"nearest first: {near}, then its continent, then the others; cheapest first among them")
     if found.offers and found.name in gpus():
         _say(f"the prices are of the smallest machine with one whole GPU; more machines: accelform catalog show {found.name}")
     hidden = 0 if unconfirmed else found.unconfirmed
@@ -55,6 +57,29 @@ def zone(name: str, *, as_json: bool) -> int:
     else:
         near = ", ".join(found.near) or "none"
         _say(f"nothing is known of {found.zone}: no table has an accelerator there", f"zones of its region that have one: {near}")
+    return ExitCode.OK
+
+
+def region(name: str, *, as_json: bool) -> int:
+    from infra.catalog.region import region as ask_region
+
+    with _refused("region", "REGION", "a region such as asia-east1"):
+        found = ask_region(name)
+    if as_json:
+        on_vertex = {one.use: {key: value for key, value in asdict(one).items() if key != "use"} for one in found.vertex_ai}
+        print_json({"region": found.region, "offers": [_offered(one) for one in found.offers], "on_vertex_ai": on_vertex})
+        return ExitCode.OK
+    if found.offers:
+        _say(f"{found.region}: USD an hour, host included, without tax")
+        _print(_offers(found.offers, place=False, thing=True, zones=True))
+    else:
+        _say(f"nothing is known of {found.region}: no table has an accelerator in its zones")
+    for one in found.vertex_ai:
+        named = [f"{name} (by allowlist)" if name in one.by_allowlist else name for name in one.accelerators]
+        _say(f"Vertex AI {one.use}: {', '.join(named) or 'no accelerator'}")
+        if one.tpu_elsewhere:
+            _say(f"  no TPU for {one.use} in {found.region}; regions that have one, nearest first: {', '.join(one.tpu_elsewhere)}")
+    _say(*_legend(found.offers))
     return ExitCode.OK
 
 
@@ -147,11 +172,14 @@ def _refused(command: str, path: str, such_as: str) -> Iterator[None]:
     except (UnknownName, ask.NoZone) as error:
         allowed = ", ".join(error.nearest) or such_as
         fix = f"{where} {error.nearest[0]}" if error.nearest else f"name {such_as}"
+        if isinstance(error, ask.NoZone) and error.got in regions():
+            fix = f"accelform catalog region {error.got}"
         raise SpecError(where, [Problem(path, f"{error.got!r} {error.message}", allowed, fix)]) from None
     except UnknownPlace as error:
         option = "--near" if command == "zones" else path
         allowed = ", ".join(error.nearest) or "a region such as asia-east1"
-        fix = f"{option} {error.nearest[0]}" if error.nearest else "name a region such as asia-east1"
+        typed = where if path == "REGION" else option
+        fix = f"{typed} {error.nearest[0]}" if error.nearest else "name a region such as asia-east1"
         raise SpecError(where, [Problem(option, f"{error.got!r} is not a Google Cloud region", allowed, fix)]) from None
 
 
@@ -178,16 +206,23 @@ def _meant(asked: str, name: str) -> str:
     return name if asked == name else f"{asked.strip()} is {name}"
 
 
-def _offers(offers: Sequence[ask.Offered], *, place: bool, thing: bool) -> str:
-    """One line an offer: by zone, else by accelerator; with what is priced, unless it is always the same."""
-    columns = ("zone" if place else "accelerator", *(["price of"] if thing else []), *PRICED, "trust", "as of", "sold as")
-    rows = []
+def _offers(offers: Sequence[ask.Offered], *, place: bool, thing: bool, zones: bool = False) -> str:
+    """
+    One line an offer: by zone, else by accelerator; with what is priced, unless it is always the same.
+
+    Args:
+        zones: One line for all zones of a region that say the same, with their last parts.
+    """
+    columns = ("zone" if place else "accelerator", *(["price of"] if thing else []), *(["zones"] if zones else []))
+    places: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for one in offers:
         first = (one.zone if place else one.accelerator, *([one.priced_as] if thing else []))
         prices = [_cell(way) for way in one.ways if way.name in PRICED]
         trust = one.trust if one.confirmed else f"{one.trust}: unconfirmed"
-        rows.append((*first, *prices, trust, one.as_of, ", ".join(way.name for way in one.ways if way.sold) or "unknown"))
-    return aligned(columns, rows, right=PRICED, fold=26)
+        last = (*prices, trust, one.as_of, ", ".join(way.name for way in one.ways if way.sold) or "unknown")
+        places.setdefault((first, last), []).append(one.zone.removeprefix(one.region))
+    rows = [(*first, *([", ".join(sorted(here))] if zones else []), *last) for (first, last), here in places.items()]
+    return aligned((*columns, *PRICED, "trust", "as of", "sold as"), rows, right=PRICED, fold=26)
 
 
 def _cell(way: ask.Way) -> str:
@@ -199,7 +234,11 @@ def _cell(way: ask.Way) -> str:
 def _legend(offers: Sequence[ask.Offered]) -> tuple[str, ...]:
     dates = sorted({way.hour.as_of for one in offers for way in one.ways if way.hour})
     aged = f"prices as of {dates[0]} to {dates[-1]}; each with its source: --json" if dates else ""
-    return (aged, "sold as: what a source says; a way that is not named may be sold too" if offers else "")
+    told = (
+        "trust, as of: of the source that it is there at all, not that it is free",
+        "sold as: what a source says; a way that is not named may be sold too",
+    )
+    return (aged, *(told if offers else ()))
 
 
 def _usd(amount: Decimal) -> str:

@@ -38,7 +38,7 @@ class Asked:
     usd_kwh: str | None
     credit: str | None
     start: str | None
-    credit_days: str
+    credit_days: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +95,15 @@ def _number(problems: list[Problem], option: str, text: str, example: str, most:
 
 
 def _credit(problems: list[Problem], asked: Asked) -> Credit | None:
-    days = _days(problems, asked.credit_days)
-    if asked.credit is None and asked.start is None:
-        return None
+    from infra.cost.credit import FREE_TRIAL_DAYS
+
+    days = FREE_TRIAL_DAYS if asked.credit_days is None else _days(problems, asked.credit_days)
     if asked.credit is None:
-        problems.append(Problem("--credit", "is missing: --from says when it starts", "an amount of money", '--credit "300 USD"'))
-        _day(problems, asked.start)
+        said = "--from says when it starts" if asked.start is not None else "--credit-days says how long it lasts"
+        if asked.start is not None or asked.credit_days is not None:
+            problems.append(Problem("--credit", f"is missing: {said}", "an amount of money", '--credit "300 USD"'))
+        if asked.start is not None:
+            _day(problems, asked.start)
         return None
     usd = _usd(problems, asked.credit)
     start = _day(problems, asked.start)

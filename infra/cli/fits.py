@@ -12,6 +12,7 @@ from infra.catalog.fits import Verdict, judge
 from infra.catalog.gpu import Gpu, UnknownGpu, gpu
 from infra.catalog.gpu_machines import machines, n1_size
 from infra.catalog.named import UnknownName, resolve
+from infra.catalog.things import Hour
 from infra.catalog.tpu import TpuShape
 from infra.catalog.wish import API_NAMES, APIS, WAYS, Near, Wish
 from infra.cli.output import aligned, print_json
@@ -67,10 +68,11 @@ def _wish(name: str, options: dict[str, str | None], *, count: int | None, nodes
         return value
 
     machine, accelerator, api = _named(name, problems)
+    is_named = not problems
     wanted = options.get("with")
     if wanted is not None:
         attached = _gpu(wanted, problems)
-        if accelerator and accelerator != attached:
+        if is_named and accelerator and accelerator != attached:
             problems.append(
                 Problem("--with", f"{name[:60]} is an accelerator itself", "a machine type such as n1-standard-4", "leave it out")
             )
@@ -136,7 +138,7 @@ def _text(verdict: Verdict) -> str:
             machine = f" of {verdict.shape.machine_type}" if verdict.shape.machine_type else ""
             lines.append(f"hosts: {verdict.shape.hosts}{machine}, topology {verdict.shape.topology or 'unknown'}")
         hour = verdict.hour
-        lines.append("USD an hour: unknown" if hour is None else f"USD an hour: {hour.usd:.4f} ({hour.trust}, as of {hour.as_of})")
+        lines.append("USD an hour: unknown" if hour is None else f"USD an hour: {_usd(hour)} ({hour.trust}, as of {hour.as_of})")
         lines += [f"note: {note}" for note in verdict.notes]
         return "\n".join(lines) + "\n"
     rows = [(one.part, _value(verdict.wish, one.part), one.message, ", ".join(one.allowed[:8]), one.source) for one in verdict.reasons]
@@ -148,6 +150,17 @@ def _text(verdict: Verdict) -> str:
     if verdict.kind in ("unconfirmed", "unknown"):
         lines.append("whoever knows better says so in the stack file, under `accelform:confirmed`: what, zone, because")
     return "\n".join(lines) + "\n"
+
+
+def _usd(hour: Hour) -> str:
+    """A price, with its bounds where no source has it exactly."""
+    between = f", {hour.usd_low:.4f} to {hour.usd_high:.4f}" if hour.usd_low != hour.usd_high else ""
+    return f"{hour.usd:.4f}{between}"
+
+
+def _hour(hour: Hour) -> dict[str, str]:
+    amounts = {"usd": f"{hour.usd:f}", "usd_low": f"{hour.usd_low:f}", "usd_high": f"{hour.usd_high:f}"}
+    return {**amounts, "trust": hour.trust, "as_of": hour.as_of, "source": hour.source}
 
 
 def _value(wish: Wish, part: str) -> str:
@@ -179,7 +192,7 @@ def _plain(asked: str, verdict: Verdict) -> dict[str, Any]:
         "works": verdict.kind == "works",
         "hosts": None if slice_ is None else slice_.hosts,
         "topology": None if slice_ is None else slice_.topology or None,
-        "hour": None if hour is None else {"usd": f"{hour.usd:f}", "trust": hour.trust, "as_of": hour.as_of, "source": hour.source},
+        "hour": None if hour is None else _hour(hour),
         "notes": verdict.notes,
         "reasons": [
             {"part": one.part, "kind": one.kind, "message": one.message, "allowed": one.allowed, "source": one.source}

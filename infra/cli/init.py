@@ -91,7 +91,7 @@ def _write(path: Path, text: str) -> None:
 
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
-    from infra.components.tpu_slice import OneMachine, RunLimit
+    from infra.components.tpu_slice import RunLimit, SliceType
     from infra.spec import Label, Member, Money, ProjectId
     from infra.stack import Region
 
@@ -130,7 +130,7 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
         answers.run,
         "what to run: endpoint, a TPU type such as v6e-1, or nothing",
         read=words,
-        kind=list[Literal["endpoint"] | OneMachine],
+        kind=list[Literal["endpoint"] | SliceType],
     )
     runs = [one for one in runs or [] if one != NOTHING]
     answers = replace(answers, project=project, region=region, environment=environment, owner=owner, run=runs)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from infra.local.up import Place, Result
 
 
-def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
-    """`accelform up`."""
+def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), as_json: bool) -> int:
+    """`accelform up`. With *release*, holds are ended first, and what they kept is looked at anew."""
     from infra.local import up
     from infra.local.home import Home
 
@@ -28,7 +28,9 @@ def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     root, stacks = _stacks(names, folder)
     with Home.of(root).alone("up"):
         place = up.prepare(root, stacks, progress)
-        results = [up.up(place, stack.stack, progress) for stack in stacks]
+        for line in _released(stacks, release, place.sandbox.base):
+            progress.say(line)
+        results = [up.up(place, stack.stack, progress, refresh=bool(release)) for stack in stacks]
     seconds = time.monotonic() - started
     if as_json:
         print_json(_json(place, results, seconds))
@@ -42,6 +44,30 @@ def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
         "  away with it:  accelform down"
     )
     return ExitCode.OK
+
+
+def _released(stacks: Sequence[StackFile], release: Sequence[str], sandbox: str) -> list[str]:
+    """Ends the holds on endpoints of those names, in every stack that has one; `all`: every hold."""
+    from infra.cli import rollout
+    from infra.cli.rollout import ALL
+    from infra.errors import Problem, SpecError
+    from infra.stack import StackSpec
+
+    if not release:
+        return []
+    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    known = sorted({name for spec in specs.values() for name in spec.endpoints})
+    wrong = [name for name in release if name != ALL and name not in known]
+    if wrong:
+        allowed = ", ".join([*known, ALL])
+        raise SpecError("up", [Problem("--release", f"{name!r} is no endpoint of these stacks", allowed) for name in wrong])
+    return [
+        line
+        for stack, spec in specs.items()
+        for name in ([""] if ALL in release else dict.fromkeys(release))
+        if not name or name in spec.endpoints
+        for line in rollout.release(spec, stack, sandbox, name)
+    ]
 
 
 def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:

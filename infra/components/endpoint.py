@@ -1,35 +1,51 @@
-"""A Vertex AI endpoint: the address that callers ask for predictions, and who may call it."""
+"""A Vertex AI endpoint: the address that callers ask for predictions, who may call it, and what it serves."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
 
 import pulumi
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
+from infra.components.deployed_models import (
+    CHAMPION,
+    DeployedModels,
+    DeployedModelSpec,
+    ModelReference,
+    ReplicasSpec,
+    in_region,
+    key_of,
+)
+from infra.components.model import Model
 from infra.components.placement import Placement
-from infra.spec import Member, Sentence, Spec, YesNo, distinct
+from infra.components.rollout import RolloutSpec
+from infra.errors import Problem, ProblemsError
+from infra.spec import Member, Name, Sentence, YesNo, distinct
 
 CALLER_ROLE = "roles/aiplatform.user"
 """The least predefined role with `aiplatform.endpoints.predict`, granted on the endpoint alone.
 Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 2026-11."""
 
 
-class EndpointSpec(Spec):
-    """What one endpoint is. No model is deployed on it yet: it costs nothing until one is."""
+class EndpointSpec(ReplicasSpec):
+    """
+    What one endpoint is. It costs nothing until a model is deployed on it: `model` with its machine, or several in `deployed_models`.
+    """
 
-    later: ClassVar[dict[str, str]] = {
-        "model": "the model whose champion it serves",
-        "machine_type": "the machine that a deployed model runs on",
-        "accelerator_type": "the accelerator that a deployed model runs on",
-        "min_replicas": "replicas of a deployed model",
-        "max_replicas": "replicas of a deployed model",
-        "deployed_models": "several models with shares of the traffic",
-        "rollout": "guarded steps of traffic",
-    }
-
+    model: ModelReference | None = None
+    """The one model that it serves: a key of `models:`, whose champion is served, or one with another alias or version. (default: none)"""
+    deployed_models: dict[Name, DeployedModelSpec] = {}
+    """Several models with shares of the traffic, by name."""
+    update: Literal["surge", "in-place"] = "surge"
+    """How something is deployed anew. `surge`: beside the old one, for which the quota of both is needed for a while. `in-place`: after the
+    old one went; nobody serves for minutes where it is the only one."""
+    foreign: Literal["refuse", "keep", "undeploy"] = "refuse"
+    """What happens to deployed models that are not of this file: `refuse` any change, `keep` them without traffic, or `undeploy`."""
+    rollout: RolloutSpec | None = None
+    """Steps and guards for `accelform rollout`, which gives a new version of `model` the traffic. (default: they are said there)"""
     callers: Annotated[list[Member], AfterValidator(distinct)]
     """Who may ask for predictions, as IAM members. Write `[]` for nobody beyond those who may in the whole project."""
     description: Sentence = ""
@@ -37,13 +53,66 @@ class EndpointSpec(Spec):
     dedicated: YesNo = True
     """Own DNS name, apart from other users' traffic. Immutable: a change makes another endpoint."""
 
+    @field_validator("model")
+    @classmethod
+    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
+        return in_region(value, info) if value else value
+
+    @model_validator(mode="after")
+    def _serves(self, info: ValidationInfo) -> Self:
+        found = []
+        settings = sorted(ReplicasSpec.model_fields.keys() & self.model_fields_set)
+        if self.rollout and not self.model:
+            found.append(Problem("rollout", "does nothing: no `model` is served, of which a version could come", fix="remove it"))
+        if self.model and self.deployed_models:
+            found.append(Problem("model", "is said besides deployed_models", fix="make it one of deployed_models"))
+        elif self.model:
+            found += self.problems(info)
+        elif self.deployed_models:
+            found += [Problem(key, "is of a deployed model", fix="write it for each of deployed_models") for key in settings]
+        else:
+            found += [Problem(key, "does nothing: no model is served", fix="say which `model`, or remove it") for key in settings]
+        shares = {name: one.traffic for name, one in self.deployed_models.items()}
+        if len(shares) > 1 or any(share is not None for share in shares.values()):
+            missing = [name for name, share in shares.items() if share is None]
+            found += [Problem(f"deployed_models.{name}.traffic", "is missing", "0 to 100, together 100") for name in missing]
+            total = sum(share for share in shares.values() if share is not None)
+            if not missing and total != 100:
+                found.append(Problem("deployed_models", f"traffic makes {total} percent", "100 together"))
+        if found:
+            raise ProblemsError(found)
+        return self
+
+    @property
+    def served(self) -> dict[str, DeployedModelSpec]:
+        """What is deployed, by name."""
+        if not self.model:
+            return self.deployed_models
+        settings = {key: getattr(self, key) for key in ReplicasSpec.model_fields}
+        return {CHAMPION: DeployedModelSpec.model_construct(**settings, model=self.model, traffic=100)}
+
+    def references(self) -> dict[str, str]:
+        """Keys of `models:` that it names, by their path in the file."""
+        named = {f"deployed_models.{name}.model": one.model for name, one in self.deployed_models.items()}
+        if self.model:
+            named["model"] = self.model
+        return {path: key for path, reference in named.items() if (key := key_of(reference))}
+
 
 class Endpoint(pulumi.ComponentResource):
-    """An endpoint in the stack's region, and a grant for each caller."""
+    """An endpoint in the stack's region, what it serves, and a grant for each caller."""
 
     endpoint: gcp.vertex.AiEndpoint
 
-    def __init__(self, name: str, spec: EndpointSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: EndpointSpec,
+        *,
+        placement: Placement,
+        models: Mapping[str, Model],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("accelform:endpoint:Endpoint", name, None, opts)
         self.endpoint = gcp.vertex.AiEndpoint(
             name,
@@ -54,7 +123,13 @@ class Endpoint(pulumi.ComponentResource):
             description=spec.description,
             dedicated_endpoint_enabled=spec.dedicated,
             labels=placement.labels,
-            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+            # What is deployed, and its split, are of `DeployedModels`: after a refresh the provider would take the split away again.
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                delete_before_replace=True,
+                ignore_changes=["trafficSplit"],
+                replace_on_changes=["dedicatedEndpointEnabled"],  # Google takes no change of it, and the provider tries one
+            ),
         )
         for member in spec.callers:
             gcp.vertex.AiEndpointIamMember(
@@ -65,5 +140,16 @@ class Endpoint(pulumi.ComponentResource):
                 role=CALLER_ROLE,
                 member=member,
                 opts=pulumi.ResourceOptions(parent=self.endpoint),
+            )
+        if spec.served:
+            DeployedModels(
+                name,
+                spec.served,
+                placement=placement,
+                endpoint=self.endpoint,
+                models=models,
+                update=spec.update,
+                foreign=spec.foreign,
+                opts=pulumi.ResourceOptions(parent=self),
             )
         self.register_outputs({"endpoint": self.endpoint.id})

@@ -77,6 +77,8 @@ class Network(pulumi.ComponentResource):
     """A network of its own, or an existing subnet that is only read."""
 
     subnetwork: gcp.compute.Subnetwork
+    own: gcp.compute.Network | None = None
+    """The network, where it is the stack's; None where the subnet is others'."""
     egress: list[pulumi.Resource]
     """What must stand before a machine without an external address boots: its startup script needs a way out."""
 
@@ -160,4 +162,5 @@ class Network(pulumi.ComponentResource):
             allows=[{"protocol": "tcp", "ports": ["22"]}],
             opts=child,
         )
+        self.own = network
         self.egress = [nat]

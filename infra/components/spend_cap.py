@@ -1,4 +1,4 @@
-"""Spend caps: a project's month of one service, and no more. Google pauses the service when the amount is reached."""
+"""Spend caps: a project's month of one service, and no more: Google pauses it at the amount. None is announced for TPU machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class SpendCapSpec(Spec):
     """
 
     service: Service
-    """The service whose use is paused, by its id in the Cloud Billing Catalog. Immutable."""
+    """
+    The service whose use is paused, by its id in the Cloud Billing Catalog; as far as announced (2026-07) none of Compute Engine, GKE
+    and Cloud TPU. Immutable.
+    """
     amount: Money
     """What a month may cost, before credits, in the billing account's currency."""
     lifted: YesNo = False

@@ -1,26 +1,35 @@
 """
-A standing TPU machine: one host, made once and kept.
+A standing TPU slice: one host or several, made once and kept.
 
-Google gives the Cloud TPU API fixes only, and TPU7x nothing of it: v5e and newer are Compute Engine instances, v2 to v4 are nodes of the
-Cloud TPU API, and whoever wants the other way says so.
+Google gives the Cloud TPU API fixes only, and TPU7x nothing of it: v5e and newer are made of Compute Engine machines, v2 to v4 are nodes
+of the Cloud TPU API, and whoever wants the other way says so.
 Source: https://docs.cloud.google.com/tpu/docs/tpu-compute-engine-migration, read 2026-11.
+
+Several hosts on Compute Engine are a managed instance group that makes all of them at once or none, connected as a workload policy says.
+That is so for flex-start too: the group takes no resize request.
+Sources: https://docs.cloud.google.com/compute/docs/instance-groups/about-bulk-mode, read 2026-11, which lists resize requests among what
+bulk mode does not support; and the service's refusals, as somebody met them in July 2026 (public file 69680341417): "MIGs with TPU
+accelerator topology require BULK mode in target size policy", "Creating resize requests for managed instance group with TPU is not
+allowed".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from infra import accelform, gcp, names
-from infra.catalog import confirmed, tpu
+from infra.catalog import confirmed, tpu, zones
 from infra.catalog.fits import judge
 from infra.catalog.fits_tpu import able
 from infra.catalog.places import region_of
-from infra.catalog.wish import Provisioning, Wish
+from infra.catalog.wish import API_NAMES, Provisioning, Wish
+from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
@@ -28,43 +37,22 @@ from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern, problem
 
 Way = Literal["compute-engine", "tpu-api"]
-PROVISIONING_MODEL = {
-    "on-demand": "STANDARD",
-    "spot": "SPOT",
-    "flex-start": "FLEX_START",
-    "reservation": "STANDARD",
-}
-"""Compute Engine's `scheduling.provisioningModel` (discovery document compute v1). A reservation is consumed by its affinity:
-RESERVATION_BOUND is for those made in calendar mode only.
-Source: https://docs.cloud.google.com/tpu/docs/consume-reservation, read 2026-11."""
-
-BOOT_DISK_TYPE = {"v5e": "pd-balanced", "v5p": "pd-balanced", "v6e": "hyperdisk-balanced"}
-"""Boot disk type by generation. Source: https://cloud.google.com/tpu/docs/setup-persistent-disk, read 2026-11; it does not tell TPU7x's."""
-
-IMAGE_PROJECT = "ubuntu-os-accelerator-images"
 FLEX_START_MINUTES = (10, 7 * 24 * 60)
 """Shortest and longest run of a flex-start machine.
 Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
 
 
-def _one_machine(value: str) -> str:
+def _a_slice(value: str) -> str:
     try:
-        shape = tpu.shape(value)
+        tpu.shape(value)
     except tpu.UnknownAcceleratorType as error:
         wanted = error.right or ", ".join(error.nearest)
         raise problem("is not a TPU accelerator type", allowed=wanted, fix=f"set {error.right}" if error.right else "") from None
-    if not shape.single_host:
-        alike = [one.accelerator_type for one in tpu.shapes().values() if one.generation == shape.generation and one.single_host]
-        raise problem(f"is {shape.hosts} hosts; slices of several hosts are not available yet", allowed=alike)
-    if shape.generation == "tpu7x":
-        raise problem(
-            "is not available yet: no source says which boot disk a TPU7x machine takes", allowed="types of v5e, v5p, v6e and v2 to v4"
-        )
     return value
 
 
-OneMachine = Annotated[str, AfterValidator(_one_machine)]
-"""Accelerator type of a slice that one machine holds."""
+SliceType = Annotated[str, AfterValidator(_a_slice)]
+"""Accelerator type of a TPU slice."""
 
 
 RUN_MINUTES_MAX = 120 * 24 * 60
@@ -87,16 +75,16 @@ RunLimit = Annotated[Annotated[int, Field(ge=1, le=RUN_MINUTES_MAX)] | Literal["
 
 
 class TpuSliceSpec(Spec):
-    """What one standing TPU machine is. Checked before anything is declared."""
+    """What one standing TPU slice is. Checked before anything is declared."""
 
     later: ClassVar[dict[str, str]] = {
         "zones": "zones tried in order: comes with jobs",
         "schedule": "machines that are made for a run and deleted after it: comes with jobs",
-        "data_disks": "disks beside the boot disk: comes with jobs",
+        "data_disks": "disks beside the boot disk: comes with jobs, which say whether a disk outlives its host",
     }
 
-    accelerator_type: OneMachine
-    """Cloud TPU accelerator type, such as `v6e-8`. Chips, machine type, image and runtime follow from it."""
+    accelerator_type: SliceType
+    """Cloud TPU accelerator type, such as `v6e-8`. Chips, hosts, topology, machine type, image and runtime follow from it."""
     zone: str
     """Zone of the stack's region that offers the accelerator type."""
     provisioning: Provisioning
@@ -105,21 +93,31 @@ class TpuSliceSpec(Spec):
     max_run_minutes: RunLimit
     """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
-    """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
+    """The API that makes it. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4. One host on Compute Engine is an
+    instance, several are a managed instance group."""
     reservation: Reservation | None = None
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
-    """Size of the boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
     queued: QueuedSpec | None = None
     """Asks the Cloud TPU API for it by its queue: the request waits until there is room. (default: what has no room now fails)"""
+
+    @classmethod
+    def choices(cls, key: str, beside: Mapping[str, object]) -> str:
+        """The zones of a slice whose zone is missing."""
+        accelerator_type = beside.get("accelerator_type")
+        if key != "zone" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
+            return ""
+        return f"{', '.join(_zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is)"
 
     @field_validator("zone")
     @classmethod
     def _offers_it(cls, value: str, info: ValidationInfo) -> str:
         region = region_of_file(info)
+        accelerator_type = info.data.get("accelerator_type")
         if region and region_of(value) != region:
-            raise problem("is not in the stack's region", allowed=f"a zone of {region}")
-        if accelerator_type := info.data.get("accelerator_type"):
+            raise _outside(region, accelerator_type)
+        if accelerator_type:
             _check_offered("zone", Wish("compute-engine", accelerator_type, zone=value), info)
         return value
 
@@ -132,14 +130,24 @@ class TpuSliceSpec(Spec):
         return value
 
     @model_validator(mode="after")
-    def _possible(self) -> Self:
-        if problems := [*self._fits_way(), *self._fits_provisioning(), *check_queued(self.queued, self.chosen_way)]:
+    def _possible(self, info: ValidationInfo) -> Self:
+        if problems := [*self._is_known(info), *self._fits_provisioning(), *check_queued(self.queued, self.chosen_way)]:
             raise ProblemsError(problems)
         return self
 
     @property
     def shape(self) -> tpu.TpuShape:
         return tpu.shape(self.accelerator_type)
+
+    @property
+    def slices(self) -> int:
+        """Slices of this kind: one, or as many as one request of the queue is for."""
+        return self.queued.nodes if self.queued else 1
+
+    @property
+    def hosts(self) -> int:
+        """Hosts of all its slices."""
+        return self.shape.hosts * self.slices
 
     @property
     def chosen_way(self) -> Way:
@@ -153,11 +161,22 @@ class TpuSliceSpec(Spec):
         """What the catalogue judges."""
         return Wish(self.chosen_way, self.accelerator_type, zone=self.zone, provisioning=self.provisioning)
 
+    def _is_known(self, info: ValidationInfo) -> Iterator[Problem]:
+        """What the catalogue says to shape and API; what it cannot vouch for may be confirmed by name."""
+        verdict = judge(self.wish)
+        if not confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
+            sure = f"if you know it, say so under `confirmed`: what {self.accelerator_type}, zone {self.zone}, because"
+            for reason in verdict.reasons:
+                others = [api for api in reason.allowed if api in ("compute-engine", "tpu-api")]
+                if reason.part == "api" and others:
+                    yield Problem("way", reason.message, allowed=", ".join([*others, "auto"]))
+                elif reason.part == "api":
+                    yield Problem("accelerator_type", f"{API_NAMES[self.chosen_way]} {reason.message}", fix=sure)
+                elif reason.part == "accelerator_type":
+                    yield Problem("accelerator_type", reason.message, fix=sure)
+        yield from self._fits_way()
+
     def _fits_way(self) -> Iterator[Problem]:
-        for reason in judge(self.wish).reasons:
-            if reason.part == "api":
-                allowed = [api for api in reason.allowed if api != "gke"]
-                yield Problem("way", reason.message, allowed=", ".join([*allowed, "auto"]))
         if self.chosen_way == "tpu-api":
             if self.provisioning == "flex-start":
                 yield Problem(
@@ -196,6 +215,23 @@ class TpuSliceSpec(Spec):
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
+def _zones_of(accelerator_type: str) -> tuple[str, ...]:
+    """Zones that more than a weak source has a slice in, by name."""
+    return tuple(sorted(one.zone for one in zones.offers(tpu.shape(accelerator_type)) if one.trust != "low"))
+
+
+def _outside(region: str, accelerator_type: str | None) -> PydanticCustomError:
+    """The refusal of a zone of another region than the stack's, with the zones of the region that have the slice; else where it is."""
+    message = "is not in the stack's region"
+    every = _zones_of(accelerator_type) if accelerator_type else ()
+    if here := [one for one in every if region_of(one) == region]:
+        return problem(message, allowed=here)
+    if every:
+        others = ", ".join(dict.fromkeys(map(region_of, every)))
+        return problem(message, fix=f"{region} is not known to have {accelerator_type}: write a stack file for one of {others}")
+    return problem(message, allowed=f"a zone of {region}")
+
+
 def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
     """Refuses a zone or a way of buying that is not known to be had, nor confirmed by name, with the nearest that are."""
     verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
@@ -205,14 +241,15 @@ def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
     nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
     fix = "set one of these zones; a zone of another region belongs in that region's stack file"
     if reason.kind != "impossible":
-        fix += f"; or, if you know it, say so under `confirmed`: what {wish.accelerator_type}, zone {wish.zone}, because"
+        entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
+        fix += f"; or, if you know that it is there, write `accelform:confirmed: [{entry}]`"
     raise problem(reason.message, allowed=f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix=fix)
 
 
 class TpuSlice(pulumi.ComponentResource):
-    """A TPU machine inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
+    """A TPU slice inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
 
-    machine: gcp.compute.Instance | gcp.tpu.V2Vm | accelform.QueuedResource
+    machine: gcp.compute.Instance | gcp.compute.InstanceGroupManager | gcp.tpu.V2Vm | accelform.QueuedResource
 
     def __init__(
         self,
@@ -226,17 +263,39 @@ class TpuSlice(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:tpu_slice:TpuSlice", name, None, opts)
+        between = self._between_hosts(name, placement, network, account) if spec.hosts > 1 else []
         child = pulumi.ResourceOptions(
             parent=self,
-            depends_on=[*network.egress, *after],
+            depends_on=[*network.egress, *between, *after],
             delete_before_replace=True,  # the name is fixed, and the capacity may not be there twice
         )
         if spec.queued:
             self.machine = QueuedSlice(name, spec, spec.queued, placement=placement, network=network, account=account, opts=child).request
         else:
-            declare = self._instance if spec.chosen_way == "compute-engine" else self._node
+            on_compute_engine = self._instance if spec.shape.single_host else self._group
+            declare = on_compute_engine if spec.chosen_way == "compute-engine" else self._node
             self.machine = declare(name, spec, placement, network, account, child)
-        self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way})
+        self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way, "hosts": spec.hosts})
+
+    def _between_hosts(
+        self, name: str, placement: Placement, network: Network, account: gcp.serviceaccount.Account
+    ) -> list[pulumi.Resource]:
+        """Lets its hosts, of all its slices, and nobody else, reach each other. In a network of others that is theirs to do."""
+        if network.own is None:
+            return []
+        return [
+            gcp.compute.Firewall(
+                f"{name}-hosts",
+                name=names.resource(placement.stack, "tpu", name, "hosts"),
+                project=placement.project,
+                network=network.own.id,
+                direction="INGRESS",
+                source_service_accounts=[account.email],
+                target_service_accounts=[account.email],
+                allows=[{"protocol": "tcp"}, {"protocol": "udp"}, {"protocol": "icmp"}],
+                opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
+            )
+        ]
 
     def _instance(
         self,
@@ -247,53 +306,96 @@ class TpuSlice(pulumi.ComponentResource):
         account: gcp.serviceaccount.Account,
         child: pulumi.ResourceOptions,
     ) -> gcp.compute.Instance:
-        shape = spec.shape
-        limited = spec.max_run_minutes != "unlimited"
-        scheduling: dict[str, object] = {
-            "provisioning_model": PROVISIONING_MODEL[spec.provisioning],
-            "preemptible": spec.provisioning == "spot",
-            "on_host_maintenance": "TERMINATE",
-            "automatic_restart": spec.provisioning in ("on-demand", "reservation") and not limited,
-        }
-        if spec.provisioning in ("spot", "flex-start") or limited:
-            scheduling["instance_termination_action"] = "DELETE"  # a stopped TPU machine cannot be started again, only made anew
-        if limited:
-            scheduling["max_run_duration"] = {"seconds": int(spec.max_run_minutes) * 60}
-        affinity: dict[str, object] = {"type": "NO_RESERVATION"}
-        if spec.reservation:
-            affinity = {
-                "type": "SPECIFIC_RESERVATION",
-                "specific_reservation": {
-                    "key": "compute.googleapis.com/reservation-name",
-                    "values": [spec.reservation],
-                },
-            }
         return gcp.compute.Instance(
             name,
             name=names.resource(placement.stack, "tpu", name),
             project=placement.project,
             zone=spec.zone,
-            machine_type=shape.machine_type,
+            machine_type=spec.shape.machine_type,
             boot_disk={
                 "auto_delete": True,
                 "initialize_params": {
-                    "image": f"projects/{IMAGE_PROJECT}/global/images/family/{shape.image_family}",
+                    "image": tpu_host.image(spec),
                     "size": spec.boot_disk_gib,
-                    "type": BOOT_DISK_TYPE[shape.generation],
+                    "type": tpu_host.BOOT_DISK_TYPE[spec.shape.generation],
                     "labels": placement.labels,
                 },
             },
             network_interfaces=[{"subnetwork": network.subnetwork.id, "nic_type": "GVNIC"}],
             service_account={"email": account.email, "scopes": ["cloud-platform"]},
-            shielded_instance_config={
-                "enable_secure_boot": False,  # the image's TPU driver is not signed
-                "enable_vtpm": True,
-                "enable_integrity_monitoring": True,
-            },
-            metadata={"enable-oslogin": "TRUE", "block-project-ssh-keys": "TRUE"},
-            scheduling=scheduling,
-            reservation_affinity=affinity,
+            shielded_instance_config=tpu_host.SHIELDED,
+            metadata=tpu_host.METADATA,
+            scheduling=tpu_host.scheduling(spec),
+            reservation_affinity=tpu_host.reservation_affinity(spec),
             labels=placement.labels,
+            opts=child,
+        )
+
+    def _group(
+        self,
+        name: str,
+        spec: TpuSliceSpec,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        child: pulumi.ResourceOptions,
+    ) -> gcp.compute.InstanceGroupManager:
+        shape = spec.shape
+        physical = names.resource(placement.stack, "tpu", name)
+        template = gcp.compute.InstanceTemplate(
+            name,
+            name=physical,
+            project=placement.project,
+            region=placement.region,
+            machine_type=shape.machine_type,
+            disks=[
+                {
+                    "boot": True,
+                    "auto_delete": True,
+                    "source_image": tpu_host.image(spec),
+                    "disk_size_gb": spec.boot_disk_gib,
+                    "disk_type": tpu_host.BOOT_DISK_TYPE[shape.generation],
+                    "labels": placement.labels,
+                }
+            ],
+            network_interfaces=[{"subnetwork": network.subnetwork.id, "nic_type": "GVNIC"}],
+            service_account={"email": account.email, "scopes": ["cloud-platform"]},
+            shielded_instance_config=tpu_host.SHIELDED,
+            metadata=tpu_host.METADATA,
+            scheduling=tpu_host.scheduling(spec),
+            reservation_affinity=tpu_host.reservation_affinity(spec),
+            labels=placement.labels,
+            opts=child,
+        )
+        policy = gcp.compute.ResourcePolicy(
+            name,
+            name=physical,
+            project=placement.project,
+            region=placement.region,
+            workload_policy={"type": "HIGH_THROUGHPUT", "accelerator_topology": shape.topology},
+            opts=child,
+        )
+        base = names.group_base(placement.stack, "tpu", name)
+        return gcp.compute.InstanceGroupManager(
+            name,
+            name=physical,
+            project=placement.project,
+            zone=spec.zone,
+            # A slice is never changed in place. This input replaces the group, and waits for what it is made from: so whatever replaces
+            # the template or the policy, which cannot go while the group uses them, replaces the group first.
+            base_instance_name=pulumi.Output.all(template.name, policy.name).apply(lambda _: base),
+            versions=[{"instance_template": template.self_link}],
+            target_size=shape.hosts,
+            target_size_policies=[{"mode": "BULK"}],
+            resource_policies={"workload_policy": policy.self_link},
+            instance_lifecycle_policy={"default_action_on_failure": "DO_NOTHING"},  # a host alone that is made anew joins no slice
+            update_policy={
+                "type": "OPPORTUNISTIC",
+                "minimal_action": "REPLACE",
+                "replacement_method": "RECREATE",
+                "max_surge_fixed": 0,
+                "max_unavailable_fixed": shape.hosts,
+            },
             opts=child,
         )
 

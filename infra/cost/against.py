@@ -210,10 +210,20 @@ def _triple(values: Triple | None) -> dict[str, str] | None:
 
 def markdown(one: Difference) -> list[str]:
     """The changed lines and the totals as a table for a pull request; what is the same is counted."""
-    same = sum(line.change == "same" for line in one.lines)
-    return table([row for row in rows(one) if row.change != "same"], totals(one)) + (
-        ["", f"{same} line{'s' * (same != 1)} the same."] if same else []
-    )
+    said = same(one)
+    return table(changed(one), totals(one)) + (["", f"{said[0].upper()}{said[1:]}."] if said else [])
+
+
+def changed(one: Difference) -> list[Row]:
+    """The rows that are not the same on both sides."""
+    return [row for row in rows(one) if row.change != "same"]
+
+
+def same(one: Difference) -> str:
+    """How many lines are the same, in words; empty where none is."""
+    count = sum(line.change == "same" for line in one.lines)
+    alone = "nothing changes: " if count == len(one.lines) else ""
+    return f"{alone}{count} line{'s' * (count != 1)} the same" if count else ""
 
 
 def table(every: Sequence[Row], sums: Sequence[tuple[str, Amounts, str]]) -> list[str]:

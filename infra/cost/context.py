@@ -47,6 +47,8 @@ class Context:
         self._free_left: dict[str, Triple] = {}
         self._seen: dict[str, int] = {}
         self._instead: dict[tuple[str, str], str] = {}
+        self._referred: dict[tuple[int, str, tuple[str, ...]], tuple[Declared, Declared | None]] = {}
+        """What was found, with who asked: kept, so that no other gets its id."""
 
     def assume(self, name: str) -> Range:
         """What the whole stack uses of something."""
@@ -136,11 +138,17 @@ class Context:
         low, expected, high = (many * long for many, long in zip(count, hours, strict=True))
         self.machines.append(Machines(count[0], count[2], (low, expected, high)))
 
-    def referred(self, resource: Declared, key: str, types: Iterable[str]) -> Declared | None:
+    def referred(self, resource: Declared, key: str, types: Sequence[str]) -> Declared | None:
         """
         The declared resource that an input names: by its name or the end of its path where that is known, else by what the program
         said that it depends on. None where that is nothing, or more than one.
         """
+        asked = (id(resource), key, tuple(types))
+        if asked not in self._referred:  # each group asks all autoscalers: without a memory that is cubic
+            self._referred[asked] = (resource, self._look_up(resource, key, types))
+        return self._referred[asked][1]
+
+    def _look_up(self, resource: Declared, key: str, types: Sequence[str]) -> Declared | None:
         value = resource.get(key)
         able = [one for one in self.resources if one.type in types]
         if isinstance(value, str):
@@ -165,8 +173,10 @@ class Context:
             path = f"usage.resources.{name}"
             if name not in names:
                 useful = [one for one in names if one in self._asked]
-                close = nearest(name, useful) or useful
-                yield Problem(path, "no declared resource has this name", ", ".join(close) or "none: no resource of this stack needs one")
+                close = ", ".join(nearest(name, useful) or useful) or "none: no resource of this stack needs one"
+                meant = [one.name for one in self.resources if one.get("name") == name and one.name in useful]
+                fix = f"write {meant[0]}: {name} is its name in Google Cloud" if meant else ""
+                yield Problem(path, "no declared resource has this name", close, fix)
                 continue
             asked = self._asked.get(name, {})
             for field in PER_RESOURCE:

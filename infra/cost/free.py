@@ -15,6 +15,7 @@ BALANCING = (
 )
 FREE = {
     "gcp:compute/firewall:Firewall": "rules are free",
+    "gcp:compute/resourcePolicy:ResourcePolicy": "a policy says how machines and disks are kept: they are what is billed",
     "gcp:compute/network:Network": "networks are free",
     "gcp:compute/router:Router": "only its NAT is billed",
     "gcp:compute/subnetwork:Subnetwork": "subnets are free",
@@ -24,6 +25,7 @@ FREE = {
     "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember": "IAM is free",
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": "IAM is free",
     "accelform:billing:SpendCap": "budgets are free",
+    "accelform:vertex:Model": "models are not charged until they are deployed",
     "gcp:billing/budget:Budget": "budgets are free",
     "gcp:monitoring/notificationChannel:NotificationChannel": "e-mail channels are free",
     "gcp:vertex/aiEndpoint:AiEndpoint": "no charge until a model is deployed on it",

@@ -130,7 +130,7 @@ def _lines(one: Headroom) -> list[str]:
         said = [f"{title}: {_period(one.gone_expected, one.gone_high)}"]
     else:
         least = "" if one.complete else "at least "
-        over = {"yes": " OVER", "may be": " may be over", "no": "", "unknown": " may be over: the estimate is incomplete"}[one.over]
+        over = {"yes": ": OVER", "may be": ": may be over", "no": "", "unknown": ": may be over, as the estimate is incomplete"}[one.over]
         said = [f"{title}: {least}{share(one.expected_share)} expected, {least}{share(one.high_share)} at most{over}"]
     if one.rate:
         rate = one.rate

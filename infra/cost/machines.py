@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from infra import queued_nodes
-from infra.catalog import tpu
+from infra.catalog import fits_tpu, tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
 from infra.cost import queued
@@ -44,7 +44,7 @@ class _Bought:
 
 def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
     """`gcp:compute/instance:Instance`."""
-    hours_said = context.given(resource.name, "hours_month")
+    context.given(resource.name, "hours_month")
     bought, zone = _bought(resource), resource.get("zone")
     state = resource.get("desiredStatus")
     if bought is None or not isinstance(zone, str) or state not in (None, "RUNNING", "TERMINATED"):
@@ -58,8 +58,8 @@ def instance(resource: Declared, context: Context) -> Iterator[LineItem]:
     region = region_of(zone.lower())
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
     yield from machine_lines(machine)
-    deleted = bought.once is not None and hours_said is None
-    yield from _disks_of_instance(resource, machine, hours if deleted else MONTH, context)
+    stopped = resource.get("scheduling.instanceTerminationAction") == "STOP" or resource.get("bootDisk.autoDelete") is False
+    yield from _disks_of_instance(resource, machine, MONTH if bought.once is None or stopped else hours, context)
     yield from _addresses(resource, region, bought.provisioning, hours)
 
 
@@ -81,7 +81,8 @@ def _bought(resource: Declared) -> _Bought | None:
 
 def _disks_of_instance(resource: Declared, machine: Machine, stand: Triple, context: Context) -> Iterator[LineItem]:
     """
-    The boot disk stands as long as the machine that is deleted after its run, and all month with one that is only stopped.
+    The boot disk stands as long as the machine that is deleted after its run, and all month where the machine is only stopped, or the
+    disk outlives it.
     A boot disk by `source` and attached disks are declared on their own.
     """
     boot = {key: resource.get(f"bootDisk.initializeParams.{key}") for key in ("type", "size", "provisionedIops", "provisionedThroughput")}
@@ -188,9 +189,21 @@ def _of_template(resource: Declared, owner: Declared, count: Triple | str, once:
     hours = times(count, each)
     context.stand(count, each)
     machine = Machine(resource.name, bought.machine_type, region, bought.provisioning, hours, bought.gpus, note)
-    yield from machine_lines(machine)
+    if (whole_slice := _slice(owner, bought.machine_type, count)) is not None:
+        yield tpu_line(resource.name, whole_slice, region, bought.provisioning, each, note)
+    else:
+        yield from machine_lines(machine)
     yield from _disks_of_template(resource, made_from, machine)
     yield from _addresses(Declared(made_from.type, resource.name, made_from.inputs), region, bought.provisioning, hours)
+
+
+def _slice(owner: Declared, machine_type: str, count: Triple) -> tpu.TpuShape | None:
+    """The TPU slice that the hosts of a group with a workload policy are; None where they are no slice, or each is one."""
+    if owner.get("resourcePolicies.workloadPolicy") is None:
+        return None
+    several = (one for one in fits_tpu.machines().get(machine_type, ()) if not one.single_host)
+    found = [one for one in several if scaled(ALWAYS, one.hosts) == count]
+    return found[0] if len(found) == 1 else None
 
 
 def _template_of(resource: Declared, context: Context) -> Declared | None:

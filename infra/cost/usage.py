@@ -161,4 +161,4 @@ class Usage(Spec):
     logs_gib: Range = _range(0, 1, 20)
     """GiB of logs that are ingested."""
     resources: dict[str, ResourceUsage] = {}
-    """By logical name, as `accelform check` prints it: what one resource does. A name or a field that changes nothing is refused."""
+    """What one resource does, by the name that its line of `accelform cost` begins with. What changes nothing is refused."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from infra.catalog import vertex
 from infra.catalog.vertex_prices import vertex_hour
-from infra.cost.context import Context, bounds
+from infra.cost.context import Context, bounds, whole
 from infra.cost.line import LineItem, scaled, unknown
 from infra.cost.machine import by_the_hour
 from infra.cost.usage import HOURS
 from infra.declared import UNKNOWN, Declared
 
 MODEL_GARDEN = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment"
+DEPLOYED_MODELS = "accelform:vertex:DeployedModels"
 DEDICATED = "deployConfig.dedicatedResources"
 
 
@@ -30,6 +31,7 @@ def deployed_model_lines(
     region: str,
     context: Context,
     usage_name: str = "",
+    title: str = "",
 ) -> Iterator[LineItem]:
     """
     One deployed model: as many machines as it has replicas. Low is the declared minimum, high the maximum, expected what the stack file
@@ -40,8 +42,9 @@ def deployed_model_lines(
         max_replicas: None for the minimum, as the API has it.
         provisioning: `on-demand`, `spot`, `flex-start` or `reservation`; None where it is not known yet.
         usage_name: What the stack file calls it under `usage.resources`; the resource's own name where it has but one.
+        title: What its lines begin with, where the resource has several.
     """
-    what = "deployed model"
+    what = f"{title}deployed model"
     found = bounds(min_replicas, min_replicas if max_replicas is None else max_replicas)
     if found is None:
         context.given(usage_name or name, "replicas")
@@ -55,6 +58,11 @@ def deployed_model_lines(
     if accelerator_type in ("", "ACCELERATOR_TYPE_UNSPECIFIED"):
         accelerator_type = None
     choices = [one for one in vertex.machines().get(machine_type, ()) if one.accelerator == accelerator_type]
+    if whole(accelerator_count) and any(
+        one.takes(accelerator_count, "prediction") and accelerator_count not in one.counts for one in choices
+    ):
+        yield unknown(name, what, "how many replicas share a machine is not known")
+        return
     if accelerator_type is not None and not any(accelerator_count in one.counts for one in choices):
         yield unknown(name, what, f"Vertex AI has no {machine_type} with {accelerator_count} x {accelerator_type}")
         return
@@ -62,7 +70,7 @@ def deployed_model_lines(
     hour = partial(vertex_hour, machine_type, region, "prediction", attached=attached)
     least, _, most = replicas
     note = f"{least:f} replica{'s' * (least != 1)}" if least == most else f"{least:f} to {most:f} replicas"
-    yield by_the_hour(name, f"{machine_type} {provisioning}", provisioning, hour, scaled(replicas, HOURS), note)
+    yield by_the_hour(name, f"{title}{machine_type} {provisioning}", provisioning, hour, scaled(replicas, HOURS), note)
 
 
 def model_garden(resource: Declared, context: Context) -> Iterator[LineItem]:
@@ -87,10 +95,35 @@ def model_garden(resource: Declared, context: Context) -> Iterator[LineItem]:
         )
 
 
+def deployed_models(resource: Declared, context: Context) -> Iterator[LineItem]:
+    """What is deployed on one endpoint, each under `usage.resources.<endpoint>/<name>`."""
+    region, models = resource.get("location"), resource.get("deployedModels")
+    if not isinstance(region, str) or not isinstance(models, Mapping):
+        yield unknown(resource.name, "deployed models", "their location, or which there are, is not known yet")
+        return
+    for name, one in sorted(models.items()):
+        given = Declared(resource.type, resource.name, one if isinstance(one, Mapping) else {})
+        flex = given.get("flexStart.maxRunSeconds")
+        bought = _provisioning(given.get("spot"), given.get("reservation.affinity"))
+        yield from deployed_model_lines(
+            resource.name,
+            machine_type=given.get("machineType"),
+            accelerator_type=given.get("acceleratorType"),
+            accelerator_count=given.get("acceleratorCount"),
+            min_replicas=given.get("minReplicas"),
+            max_replicas=given.get("maxReplicas"),
+            provisioning="flex-start" if flex is not None else bought,
+            region=region.lower(),
+            context=context,
+            usage_name=f"{resource.name}/{name}",
+            title=f"{name}: ",
+        )
+
+
 def _provisioning(spot: Any, affinity: Any) -> str | None:
     if spot not in (None, False, True) or affinity is UNKNOWN:
         return None
     return "spot" if spot else "reservation" if affinity == "SPECIFIC_RESERVATION" else "on-demand"
 
 
-LINES = {MODEL_GARDEN: model_garden}
+LINES = {MODEL_GARDEN: model_garden, DEPLOYED_MODELS: deployed_models}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import quote, unquote
 
 from infra.check import StackFile
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
@@ -25,6 +27,8 @@ from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec, check_stack_name
 
 PACK = "infra/policy"
+CONTROL = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>\.accelform/(?:holds|rollouts)/(?P<stack>[^/.]+)[/.][^#]*)(?:#(?P<old>[0-9]+))?")
+"""Holds and journals in the sandbox, also their older versions. See `names.holds`."""
 
 
 class UpdateError(AccelformError):
@@ -132,9 +136,12 @@ def _notice_another(place: Place) -> None:
     atomic.write(known, now)
 
 
-def up(place: Place, stack: str, progress: Progress) -> Result:
+def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False) -> Result:
     """
     Previews one stack with the policy pack, and makes it so: policies stop an update only where a preview ran first.
+
+    Args:
+        refresh: Whether everything is looked at anew before: what the state says need not be so any more.
 
     Raises:
         PolicyError: A mandatory rule does not hold.
@@ -142,6 +149,8 @@ def up(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
+    if refresh:
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
     preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress)
     if preview.violations:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
@@ -169,6 +178,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result = Result(stack, recovered=recovered(place, stack, progress))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    _forget(place, stack)
     with _begun(place, stack):
         done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
         _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
@@ -177,6 +187,18 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result.changes = done.changes
     result.seconds = time.monotonic() - started
     return result
+
+
+def _forget(place: Place, stack: str) -> None:
+    """Takes away what controllers wrote about a stack: a bucket that is not empty, and keeps its data, does not go."""
+    import httpx
+
+    for _ in range(2):  # of a bucket with versions, what was the live one is then an older one
+        for one in process.ask(place.sandbox, "GET", "resources")["resources"]:
+            match = CONTROL.fullmatch(unquote(one["name"]))
+            if one["service"] == "storage.googleapis.com" and match and match["stack"] == stack:
+                url = f"{place.sandbox.base}/storage.googleapis.com/storage/v1/b/{match['bucket']}/o/{quote(match['name'], safe='')}"
+                httpx.delete(url, params={"generation": match["old"]} if match["old"] else {}, trust_env=False).raise_for_status()
 
 
 def standing(home: Home) -> list[str]:

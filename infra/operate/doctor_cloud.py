@@ -17,7 +17,7 @@ REPORT = "please report it, with what the API answered"
 
 @dataclass(frozen=True, slots=True)
 class TpuNeed:
-    """A TPU machine that a stack wants."""
+    """A TPU slice that a stack wants."""
 
     name: str
     accelerator_type: str
@@ -28,8 +28,11 @@ class TpuNeed:
     """`compute-engine` or `tpu-api`."""
     machine_type: str
     chips: int
+    """Of all its hosts."""
     runtime_version: str
     boot_disk_gib: int = 100
+    """Of each host."""
+    hosts: int = 1
 
 
 @dataclass(frozen=True, slots=True)

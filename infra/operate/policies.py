@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from infra.catalog.places import regions
-from infra.components.tpu_slice import IMAGE_PROJECT
+from infra.components.tpu_host import IMAGE_PROJECT
 from infra.findings import Found, Level
 from infra.operate.doctor_cloud import CloudNeeds
 from infra.operate.google import Google

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from infra.components.tpu_slice import BOOT_DISK_TYPE
+from infra.components.tpu_host import BOOT_DISK_TYPE
 from infra.findings import Found
 from infra.operate import tpu_quotas
 from infra.operate.doctor_cloud import CloudNeeds
@@ -53,19 +53,25 @@ def _regional(needs: CloudNeeds) -> Counter[str]:
     wanted = Counter(IN_USE_ADDRESSES=1)
     for need in needs.tpus:
         if need.way == "compute-engine":
-            wanted["INSTANCES"] += 1
-            wanted[DISK_METRIC[BOOT_DISK_TYPE[need.generation]]] += need.boot_disk_gib
+            wanted["INSTANCES"] += need.hosts
+            wanted[DISK_METRIC[BOOT_DISK_TYPE[need.generation]]] += need.hosts * need.boot_disk_gib
+            if need.hosts > 1:  # a managed group, connected as a policy says
+                wanted.update(INSTANCE_GROUP_MANAGERS=1, RESOURCE_POLICIES=1)
     return wanted
 
 
 def _project(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     lines = google.call("compute", "v1", "projects.get", project=needs.project).get("quotas", [])
-    yield from _lines("quota, project", lines, PROJECT_METRICS, needs)
+    wanted = Counter(PROJECT_METRICS)
+    for need in needs.tpus:
+        if need.hosts > 1:  # each slice has a rule that lets its hosts reach each other
+            wanted.update(FIREWALLS=1, INSTANCE_TEMPLATES=int(need.way == "compute-engine"))
+    yield from _lines("quota, project", lines, wanted, needs)
     if any(line.get("metric") == ACCELERATORS and not line.get("limit") for line in lines):
         yield Found("quota, project", "warning", f"{ACCELERATORS} {ACCELERATORS_SHUT}", console(needs, ACCELERATORS))
 
 
-def _lines(check: str, lines: list[dict[str, Any]], wanted: Counter[str] | dict[str, int], needs: CloudNeeds) -> Iterator[Found]:
+def _lines(check: str, lines: list[dict[str, Any]], wanted: Counter[str], needs: CloudNeeds) -> Iterator[Found]:
     for line in lines:
         metric, limit, usage = line["metric"], float(line.get("limit", 0)), float(line.get("usage", 0))
         if metric not in wanted:

@@ -51,8 +51,8 @@ GLOBAL_TYPES = {
 
 WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""
-FREE_KEYS = frozenset({"annotations", "metadata", "metadataStartupScript"})
-"""Inputs whose keys promise no place, but whose text counts: a startup script runs on the machine, Cloud Run obeys annotations."""
+FREE_KEYS = frozenset({"annotations", "env", "metadata", "metadataStartupScript"})
+"""Inputs whose keys promise no place, but whose text counts: a startup script runs on the machine, a container reads its environment."""
 
 _REFERENCE = re.compile(r"(?<![\w-])(region|zone|location)s/([A-Za-z0-9-]+)", re.IGNORECASE)
 """`projects/P/zones/Z/...`, and the same inside a URL, a list or a script."""

@@ -22,7 +22,7 @@ def with_queued(find: Find) -> Find:
         for one in asked(resource):
             for broken in find(one.node, region):
                 path = broken.path if broken.path == "zone" else f"{one.path}.{broken.path}"
-                at = Broken(path, broken.message, broken.verdict)
+                at = Broken(path, broken.message, broken.verdicts)
                 if str(at) not in seen:
                     seen.add(str(at))
                     yield at

@@ -21,8 +21,8 @@ class Broken:
 
     path: str
     message: str
-    verdict: Verdict | None = None
-    """What the catalogue says, where the rule does no more than say it: words of the stack file may overrule it."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What the catalogue says, where the rule does no more than say it: words of the stack file that overrule one of them are enough."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
@@ -58,7 +58,7 @@ def find(rule: Rule, resource: Declared, region: str, confirmations: Sequence[Co
     from infra.catalog.confirmed import covers
 
     for broken in rule.find(resource, region):
-        if broken.verdict is None or not covers(confirmations, broken.verdict):
+        if not any(covers(confirmations, verdict) for verdict in broken.verdicts):
             yield broken
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -13,10 +13,11 @@ from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
 from infra.errors import nearest
-from infra.provider import schema
+from infra.provider import held, schema
 from infra.provider.check import Check
 from infra.provider.engine_log import EngineLog
 from infra.provider.google import Google, Settings
+from infra.provider.holds import Hold
 from infra.provider.resource import Change, FailedAfterMadeError, Made, Note, Resource
 from infra.provider.resources import RESOURCES
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
@@ -31,8 +32,8 @@ class Accelform(Provider):
         http: Sends the requests. (default: to where the configuration says)
         pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
         say: Shows a note to the user, for a URN. (default: in the log of the engine that shook hands)
+        time: What time it is, in seconds since 1970. (default: where the calls go)
         now: A clock in seconds, for deadlines.
-        date: Seconds since 1970.
     """
 
     version = "0.1.0"
@@ -42,16 +43,17 @@ class Accelform(Provider):
         http: httpx.Client | None = None,
         pause: Callable[[float], bool] | None = None,
         say: Callable[[str, Note], None] | None = None,
-        now: Callable[[], float] = time.monotonic,
-        date: Callable[[], float] = time.time,
+        time: Callable[[], float] | None = None,
+        now: Callable[[], float] = monotonic,
     ) -> None:
         super().__init__()
         self._http = http
+        self._time = time
+        self._now = now
         self._pause = pause or self.cancelled.wait
         self._say = say
-        self._now = now
-        self._date = date
         self._google: Google | None = None
+        self._holds = ""
 
     def Handshake(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         if self._say is None and request.engine_address:
@@ -78,7 +80,8 @@ class Accelform(Provider):
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         given = {key: value for key, value in Decoded(request.args).values.items() if not isinstance(value, Unknown)}
         settings = Settings(sandbox=str(given.get("sandbox", "")), charged=str(given.get("billingProject", "")))
-        self._google = Google(settings, self._pause, self._now, self._http, self._date)
+        self._google = Google(settings, self._pause, self._now, self._http, self._time)
+        self._holds = str(given.get("holds", ""))
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     # Resources
@@ -100,10 +103,15 @@ class Accelform(Provider):
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         old, new, state = Decoded(_old_inputs(request)), Decoded(request.news), Decoded(request.olds)
         kind = _kind(request.urn)
-        found = list(kind.changes(old.values, new.values, state.values))
-        if self._say is not None and not any(change.replaces for change in found):
-            for note in kind.notes(old.values, new.values, state.values):
-                self._say(request.urn, note)
+        holds = self._held(kind, new.values)
+        wanted = held.added(new.values, holds)
+        found = list(kind.changes(old.values, wanted, state.values))
+        if self._say is not None:
+            for hold in holds:
+                self._say(request.urn, Note(f"kept as it is: {hold.line()}"))
+            if not any(change.replaces for change in found):
+                for note in kind.notes(old.values, wanted, state.values):
+                    self._say(request.urn, note)
         return provider_pb2.DiffResponse(
             changes=provider_pb2.DiffResponse.DIFF_SOME if found else provider_pb2.DiffResponse.DIFF_NONE,
             diffs=sorted({str(change.path[0]) for change in found}),
@@ -119,22 +127,22 @@ class Accelform(Provider):
         kind = _kind(request.urn)
         if request.preview:
             return provider_pb2.CreateResponse(properties=_state(kind, Made("", kind.foreseen(given.values, {})), given))
-        made = self._done(lambda: self._resource(kind, request).create(given.values), kind, given, request.properties)
+        wanted = held.added(given.values, self._held(kind, given.values))
+        made = self._done(lambda: self._resource(kind, request).create(wanted), kind, given, request.properties)
         return provider_pb2.CreateResponse(id=made.id, properties=_state(kind, made, given))
 
     @sentences
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         state, inputs = Decoded(request.properties), Decoded(request.inputs)
         kind = _kind(request.urn)
-        found = self._resource(kind, request).read(request.id, state.values, inputs.values)
+        found = self._resource(kind, request).read(request.id, state.values, held.added(inputs.values, self._held(kind, inputs.values)))
         if found is None:
             return provider_pb2.ReadResponse()
         given = inputs if inputs.values else state
         known = schema.resource(kind.token)["inputProperties"]
-        marked = {*given.secrets, *schema.secrets(known, found.inputs), *found.secrets}
-        return provider_pb2.ReadResponse(
-            id=found.id, properties=_state(kind, found, given), inputs=encode(found.inputs, _present(marked, found.inputs))
-        )
+        would = held.removed(found.inputs, given.values) if kind.token in held.NAMED_BY else found.inputs
+        marked = {*given.secrets, *schema.secrets(known, would), *found.secrets}
+        return provider_pb2.ReadResponse(id=found.id, properties=_state(kind, found, given), inputs=encode(would, _present(marked, would)))
 
     @sentences
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -143,7 +151,8 @@ class Accelform(Provider):
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_state(kind, Made("", kind.foreseen(new.values, state.values)), new))
         resource = self._resource(kind, request)
-        made = self._done(lambda: resource.update(request.id, state.values, old.values, new.values), kind, new, request.news)
+        wanted = held.added(new.values, self._held(kind, new.values))
+        made = self._done(lambda: resource.update(request.id, state.values, old.values, wanted), kind, new, request.news)
         return provider_pb2.UpdateResponse(properties=_state(kind, made, new))
 
     @sentences
@@ -170,6 +179,11 @@ class Accelform(Provider):
         tell = None if say is None else lambda note: say(request.urn, note)
         return kind(self._google, getattr(request, "timeout", 0) or None, tell)
 
+    def _held(self, kind: type[Resource], inputs: Mapping[str, Any]) -> list[Hold]:
+        if self._google is None:
+            raise ProviderError("the provider is not configured")
+        return held.on(self._google, self._holds, kind.token, inputs)
+
     def _done(self, do: Callable[[], Made], kind: type[Resource], given: Decoded, inputs: struct_pb2.Struct) -> Made:
         try:
             return do()
@@ -191,7 +205,8 @@ def _kind(urn: str) -> type[Resource]:
 def _state(kind: type[Resource], made: Made, given: Decoded) -> struct_pb2.Struct:
     """Outputs as they are kept: what was secret in the inputs is so here, what the schema says is, and what may be."""
     known = schema.resource(kind.token)["properties"]
-    return encode(made.outputs, _present({*given.secrets, *schema.secrets(known, made.outputs), *made.secrets}, made.outputs))
+    kept = held.removed(made.outputs, given.values) if kind.token in held.NAMED_BY else made.outputs
+    return encode(kept, _present({*given.secrets, *schema.secrets(known, kept), *made.secrets}, kept))
 
 
 def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | int, ...]]:

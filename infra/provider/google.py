@@ -7,12 +7,14 @@ The client's own transport sends a call again whose answer was lost, a second de
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -82,9 +84,9 @@ class Google:
     Args:
         settings: Where they are.
         pause: Waits for seconds; true when the user cancelled meanwhile.
-        now: A clock in seconds, for the deadline of operations.
+        now: A clock in seconds, for deadlines.
         http: Sends the requests. (default: with Google's credentials; to the sandbox with none)
-        date: Seconds since 1970.
+        time: What time it is there, in seconds since 1970. (default: this machine's; of the sandbox its own, which is ahead)
     """
 
     def __init__(
@@ -93,12 +95,12 @@ class Google:
         pause: Callable[[float], bool],
         now: Callable[[], float] = time.monotonic,
         http: httpx.Client | None = None,
-        date: Callable[[], float] = time.time,
+        time: Callable[[], float] | None = None,
     ) -> None:
         self.settings = settings
         self._pause = pause
         self.now = now
-        self.date = date
+        self.time = time or (self._sandbox_time if settings.sandbox else _time)
         self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
         self._lock = threading.Lock()
         self._credentials: Any = None
@@ -144,6 +146,24 @@ class Google:
             self.wait(backoff)
             backoff *= 2
         raise AssertionError("every attempt returns, raises or is followed by another")
+
+    def post(self, address: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        One request, sent once, to an address that no document has, such as an endpoint's own.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            UnclearError: No answer came.
+        """
+        sent = httpx.Request("POST", address, json=dict(body))
+        request = SimpleNamespace(method="POST", uri=address, headers=dict(sent.headers))
+        try:
+            answer = self._http.request("POST", address, content=sent.content, headers=self._headers(request))
+        except httpx.TransportError as error:
+            raise UnclearError(f"POST {address}: no answer: {error or type(error).__name__}") from None
+        if not answer.is_success:
+            raise _refusal(answer)
+        return _object(answer)
 
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """
@@ -197,11 +217,21 @@ class Google:
         if self._pause(0):
             raise CancelledError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
 
+    def _sandbox_time(self) -> float:
+        try:
+            answer = self._http.get(f"{self.settings.sandbox.rstrip('/')}/sandbox/status").raise_for_status()
+            return dt.datetime.fromisoformat(answer.json()["time"]).timestamp()
+        except httpx.HTTPError as error:
+            raise ProviderError(f"the sandbox does not say what time it is: {error or type(error).__name__}") from None
+
     def _request(self, api: str, method: str, place: str, arguments: Mapping[str, Any]) -> Any:
         name, _, version = api.partition(".")
         *collections, verb = method.split(".")
         with self._lock:  # the client makes its classes when they are first asked for
-            return getattr(_collection(name, version, self.settings.root(name, place), tuple(collections)), verb)(**arguments)
+            root = self.settings.root(name, place)
+            request = getattr(_collection(name, version, root, tuple(collections)), verb)(**arguments)
+        request.uri = _at(request.uri, root)
+        return request
 
     def _headers(self, request: Any) -> dict[str, str]:
         headers = {**request.headers, "accept-encoding": "gzip"}
@@ -227,6 +257,10 @@ class Google:
             raise ProviderError(f"no credentials for Google Cloud: {error}\n  fix: gcloud auth application-default login") from None
 
 
+def _time() -> float:
+    return time.time()
+
+
 @cache
 def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> Any:
     """Google's client of one collection. It is kept: the client makes its classes anew each time, for some 50 ms."""
@@ -246,6 +280,11 @@ def _service(name: str, version: str, root: str) -> Any:
     below = json.loads(get_static_doc(name, version))["servicePath"]
     options = {"api_endpoint": root + below}
     return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+
+
+def _at(uri: str, root: str) -> str:
+    """Uploads go to the address of the document, whichever the client was given: they are sent where all else is."""
+    return uri if uri.startswith(root) else root + uri.split("/", 3)[3]
 
 
 def _object(answer: httpx.Response) -> dict[str, Any]:

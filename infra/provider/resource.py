@@ -108,6 +108,10 @@ class Resource:
         """
         raise NotImplementedError
 
+    def there(self, inputs: dict[str, Any]) -> str | None:
+        """Id of what a killed run made, or is still making; empty where it made nothing; None where that cannot be told."""
+        return None
+
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
         """What it is now, with the inputs that would make it; None where there is none. *state* and *inputs* are empty at an import."""
         raise NotImplementedError

@@ -62,8 +62,11 @@ def _names(resource: Declared) -> Iterator[str]:
         for one in queued_nodes.asked(resource):
             yield from _names(one.node)
         return
+    machine = ("machineType", "guestAccelerators.0.type")
     keys = {
-        "gcp:compute/instance:Instance": ("machineType", "guestAccelerators.0.type"),
+        "gcp:compute/instance:Instance": machine,
+        "gcp:compute/instanceTemplate:InstanceTemplate": machine,
+        "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate": machine,
         "gcp:tpu/v2Vm:V2Vm": ("acceleratorType",),
     }.get(resource.type, ())
     for key in keys:

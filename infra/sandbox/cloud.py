@@ -15,6 +15,7 @@ from infra.sandbox import enums, lists, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults
+from infra.sandbox.loads import Loads
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
@@ -65,6 +66,7 @@ class Cloud:
         self.id: str = self.store.fact("id") or str(uuid.uuid4())
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
+        self.loads = Loads(self)
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
 
@@ -97,6 +99,7 @@ class Cloud:
         try:
             self.settle(self.clock.now())
             answer = self._answer(service, request)
+            self.loads.look(self.clock.now())
         except BaseException:
             self.store.rollback()
             raise
@@ -181,6 +184,7 @@ class Cloud:
                 if "response" not in operation:
                     operation["response"] = verbs.answered(self._later(service, operation), body)
             self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
+            self.loads.look(operation["ends"])
 
     def _later(self, service: Service, operation: Body) -> Call:
         """The call that started an operation, as far as its end needs it."""

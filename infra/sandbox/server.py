@@ -3,7 +3,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `calls`, `projects`, `resources`.
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `calls`, `projects`, `resources`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Server:
             "status": ("GET", self.status),
             "clock": ("POST", self.clock),
             "faults": ("GET POST DELETE", self.faults),
+            "loads": ("GET POST DELETE", self.loads),
             "calls": ("GET DELETE", self.calls),
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
@@ -136,6 +137,14 @@ class Server:
         elif http == "POST":
             self.cloud.faults.add(Fault.read(sent))
         return {"faults": self.cloud.faults.shown()}
+
+    def loads(self, http: str, sent: Any) -> Any:
+        """Shows, declares or clears how callers use endpoints."""
+        if http == "DELETE":
+            self.cloud.loads.clear()
+        elif http == "POST":
+            return self.cloud.loads.declare(sent)
+        return self.cloud.loads.shown()
 
     def calls(self, http: str, sent: Any) -> Any:
         """The calls so far, oldest first."""

@@ -335,6 +335,28 @@ def test_vertex_ai_has_its_own_table(wish: Wish, parts: set[str]) -> None:
     assert verdict.nearest
 
 
+@pytest.mark.parametrize(
+    ("wish", "note"),
+    [
+        (Wish("vertex", machine_type="a3-highgpu-8g", count=2, region="us-central1"), "share a machine"),
+        (Wish("vertex", machine_type="g2-standard-24", count=1, region="us-central1"), "share a machine"),
+        (Wish("vertex", machine_type="a2-highgpu-1g", region="us-central1", partition="1g.5gb"), ""),
+        (Wish("vertex", machine_type="a3-highgpu-8g", region="us-central1", partition="1g.10gb"), "the count should be 1"),
+    ],
+)
+def test_vertex_ai_shares_machines_and_cuts_gpus(wish: Wish, note: str) -> None:
+    """What the reference of its API has: fewer GPUs than the machine for prediction, and parts of those that can be cut."""
+    verdict = judge(wish)
+    assert verdict.kind == "works"
+    assert note in " ".join(verdict.notes)
+    assert bool(note) == bool(verdict.notes)
+    if wish.count is not None:
+        assert {one.part for one in judge(replace(wish, use="training")).reasons} == {"count"}
+    else:
+        assert {one.part for one in judge(replace(wish, partition="9g.9gb")).reasons} == {"partition"}
+        assert wish in [near.wish for near in judge(replace(wish, partition="9g.9gb")).nearest]
+
+
 def test_all_reasons_come_at_once() -> None:
     """Six parts are wrong, and each is said."""
     wish = Wish("gke", "v5e-4", None, 3, "4x1", "us-west4-a", "", "flex-start", "r", "compact", nodes=3)  # type: ignore[arg-type]

@@ -85,6 +85,18 @@ def test_runs_what_its_page_lists(machine_type, accelerator_type, count, region,
     assert found.runs(use)
 
 
+def test_a_replica_takes_a_part_of_a_machine_with_gpus_of_its_own():
+    """One to all of its GPUs for prediction, as the API's reference says; GPUs on N1 and TPUs are as their tables say."""
+    for choices in vertex.machines().values():
+        for one in choices:
+            able = {count for count in range(20) if one.takes(count, "prediction")}
+            if one.built_in and not one.is_tpu:
+                assert able == set(range(1, max(one.counts) + 1))
+            else:
+                assert able == set(one.counts)
+            assert {count for count in range(20) if one.takes(count, "training")} == {one for one in one.counts if one < 20}
+
+
 def test_allowlist_is_said():
     """v6e in `us-east1` predicts for projects only that were let in."""
     found = vertex.check("ct6e-standard-1t", "", 0, "us-east1")
@@ -101,7 +113,9 @@ def test_allowlist_is_said():
         (("g2-standard-4", "nvidia-l4", 1, "us-central1"), "accelerator", "NVIDIA_L4"),
         (("n1-standard-4", "", 0, "us-central1"), "accelerator", "NVIDIA_TESLA_P100"),
         (("ct6e-standard-4t", "TPU_V6E", 4, "us-east5"), "accelerator", ""),
-        (("g2-standard-24", "NVIDIA_L4", 1, "us-central1"), "count", "2"),
+        (("g2-standard-24", "NVIDIA_L4", 3, "us-central1"), "count", "2"),
+        (("g2-standard-24", "NVIDIA_L4", 0, "us-central1"), "count", "2"),
+        (("g2-standard-24", "NVIDIA_L4", 1, "us-central1", "training"), "count", "2"),
         (("n1-standard-16", "NVIDIA_TESLA_V100", 1, "us-central1"), "count", "2"),
         (("n1-standard-4", "NVIDIA_TESLA_T4", 3, "us-central1"), "count", "2"),
         (("ct6e-standard-4t", "", 4, "us-east5"), "count", "0"),

@@ -1,4 +1,4 @@
-"""`accelform catalog`: zones, zone, show, search and ages."""
+"""`accelform catalog`: zones, zone, region, show, search and ages."""
 
 from __future__ import annotations
 
@@ -73,6 +73,29 @@ def test_a_zone_lists_tpus_and_gpus(accelform: Accelform) -> None:
     ]
     data = accelform("catalog", "zone", "asia-east1-c", "--json").data
     assert (data["known"], len(data["offers"])) == (True, 9)
+
+
+def test_a_region_says_in_words_that_vertex_ai_has_no_tpu_there(accelform: Accelform) -> None:
+    """asia-east1: zones with the same words in one line, and what Vertex AI lacks as a sentence."""
+    ran = accelform("catalog", "region", "asia-east1")
+    assert ran.code == 0
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("tpu-v5e"))
+    assert line.split()[1:6] == ["v5litepod-1", "-a,", "-b,", "-c", "1.3895"]
+    assert "no TPU for prediction in asia-east1; regions that have one, nearest first: asia-northeast1, " in ran.out
+    data = accelform("catalog", "region", "asia-east1", "--json").data
+    assert (data["region"], {one["region"] for one in data["offers"]}) == ("asia-east1", {"asia-east1"})
+    assert (data["on_vertex_ai"]["training"]["tpu_elsewhere"], len(data["on_vertex_ai"]["prediction"]["accelerators"])) == ([], 4)
+
+
+def test_a_region_without_accelerators_is_said_to_be_unknown(accelform: Accelform) -> None:
+    """No empty table."""
+    assert "nothing is known of europe-southwest1" in accelform("catalog", "region", "europe-southwest1").out
+
+
+def test_the_order_of_zones_is_told(accelform: Accelform) -> None:
+    """Near means a region, then its continent: no distance is known."""
+    assert "nearest first: asia-east1, then its continent" in accelform("catalog", "zones", "v6e-8", "--near", "asia-east1").out
+    assert "nearest first" not in accelform("catalog", "zones", "v6e-8").out
 
 
 def test_a_zone_without_rows_is_said_to_be_unknown(accelform: Accelform) -> None:
@@ -180,6 +203,7 @@ def test_search_finds_nothing_in_a_sentence(accelform: Accelform) -> None:
         (("show", "h100"), "accelform catalog show: NAME: 'h100' may be any of several", "nvidia-h100-80gb, nvidia-h100-mega-80gb"),
         (("show", "\x1b[31m"), "accelform catalog show: NAME: '\\x1b[31m' is no accelerator", "v6e-8"),
         (("zone", "asia-east1"), "accelform catalog zone: ZONE: 'asia-east1' is a region, not a zone", "asia-east1-a, asia-east1-b"),
+        (("region", "asia-east1-c"), "accelform catalog region: REGION: 'asia-east1-c' is not", "asia-east1"),
         (("search", "--memory-gib", "nan"), "accelform catalog search: --memory-gib: 'nan' is not a number", "above 0"),
         (("search", "--max-usd-hour", "0"), "accelform catalog search: --max-usd-hour: '0' is not a number", "above 0"),
         (("search", "--spot", "--flex-start"), "accelform catalog search: --spot: does not go with --flex-start", "or neither"),
@@ -198,11 +222,18 @@ def test_fails_on_what_the_catalogue_does_not_know(arguments: tuple[str, ...], f
     assert accelform("catalog", *arguments, "--json").data["exit_code"] == 2
 
 
+def test_fails_on_a_region_as_zone_with_the_command_for_regions(accelform: Accelform) -> None:
+    """Who asks a zone's command for a region is told the right one."""
+    assert "fix: accelform catalog region asia-east1\n" in accelform("catalog", "zone", "asia-east1").err
+    assert "fix: accelform catalog region asia-east1\n" in accelform("catalog", "region", "asia-east1-c").err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("zones", "l4"),
         ("zone", "asia-east1-c"),
+        ("region", "asia-east1"),
         ("show", "v6e-8"),
         ("search", "--memory-gib", "80", "--max-usd-hour", "4", "--spot"),
     ],

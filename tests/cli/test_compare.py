@@ -159,7 +159,8 @@ def test_an_own_server_is_bounded(accelform: Accelform) -> None:
         (("v4-8", "--credit", "300 USD", "--from", "20261201"), "--from: '20261201' is not", "YYYY-MM-DD"),
         (("v4-8", "--credit", "300 USD", "--from", "9999-12-31"), "--from: '9999-12-31' is not", "2000 to 2100"),
         (("v4-8", "--credit", "300 USD", "--from", "2026-12-01", "--credit-days", "0"), "--credit-days: '0' is not", "1 to 3650"),
-        (("v4-8", "--credit-days", "1.5"), "--credit-days: '1.5' is not", "1 to 3650"),
+        (("v4-8", "--credit", "9 USD", "--from", "2026-12-01", "--credit-days", "1.5"), "--credit-days: '1.5' is not", "1 to 3650"),
+        (("v4-8", "--credit-days", "30"), "--credit: is missing: --credit-days says how long it lasts", "an amount of money"),
     ],
 )
 def test_fails_on_what_cannot_be_compared(arguments: tuple[str, ...], where: str, allowed: str, accelform: Accelform) -> None:

@@ -68,7 +68,7 @@ def test_against_says_of_every_stack_what_became_of_it(accelform: Accelform, rep
 
 
 def test_against_prints_tables_for_people(accelform: Accelform, repository: Path) -> None:
-    """Totals before and after, what is free in one row, and whose program and prices they are."""
+    """What changes, how much stays, totals before and after, how the budget then fares, and whose program and prices they are."""
     out = accelform("cost", "--against", "main", "--stacks", str(repository)).out
     for expected in (
         "this checkout's on both sides",
@@ -76,10 +76,31 @@ def test_against_prints_tables_for_people(accelform: Accelform, repository: Path
         "bad: its file was wrong there (1 problem)",
         "main:Pulumi.bad.yaml:",
         "old: gone: there is no such stack any more",
-        "free lines",
+        " free line ",
+        " lines the same\n",
+        "budget monthly: 350 USD a month: ",
         "difference",
     ):
         assert expected in out
+
+
+def test_against_says_that_nothing_changes(accelform: Accelform, repository: Path) -> None:
+    """No table of zeros."""
+    out = accelform("cost", "--against", "main", "old", "--stacks", str(repository)).out
+    assert "gone" in out
+    (repository / "Pulumi.young.yaml").rename(repository / "Pulumi.old.yaml")
+    out = accelform("cost", "--against", "main", "old", "--stacks", str(repository)).out
+    assert "nothing changes: " in out
+    assert "\nimages" not in out
+
+
+def test_against_says_how_the_budgets_fare_then(accelform: Accelform, repository: Path) -> None:
+    """A v6e-4 is more than 350 USD: over in the JSON, in the text and in the comment."""
+    arguments = ("cost", "--against", "main", "try", "--stacks", str(repository))
+    (stack,) = accelform(*arguments, "--json").data["stacks"]
+    assert [(one["budget"], one["over"]) for one in stack["budgets"]] == [("monthly", "yes")]
+    assert "at most: OVER\n" in accelform(*arguments).out
+    assert "\n- budget monthly: 350 USD a month: " in accelform(*arguments, "--markdown").out
 
 
 def test_against_names_single_stacks_by_name_and_by_path(accelform: Accelform, repository: Path) -> None:

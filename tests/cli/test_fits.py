@@ -110,3 +110,21 @@ def test_numbers_may_be_anything(accelform: Accelform, number: str) -> None:
     options = ("--zone", "asia-east1-a", "--with", "nvidia-tesla-t4")
     assert accelform("catalog", "fits", "n1-standard-4", *options, "--count", number).code == 3
     assert accelform("catalog", "fits", "n1-standard-4", *options, "--count", "1", "--nodes", number).code in (0, 3)
+
+
+def test_a_machine_on_vertex_ai_has_a_price_with_its_bounds(accelform: Accelform) -> None:
+    """g2-standard-12 in us-east1: what Compute Engine asks, times what Vertex AI is known to add; of attached GPUs no source tells."""
+    arguments = ("catalog", "fits", "g2-standard-12", "--with", "nvidia-l4", "--count", "1", "--on", "vertex", "--region", "us-east1")
+    assert "USD an hour: 1.2054, 1.1505 to 1.2065 (low, " in accelform(*arguments).out
+    hour = accelform(*arguments, "--json").data["hour"]
+    assert (hour["usd_low"], hour["usd_high"]) == ("1.150478745", "1.2065020578")
+    attached = ("catalog", "fits", "n1-standard-8", "--with", "nvidia-tesla-t4", "--count", "1", "--on", "vertex", "--region", "asia-east1")
+    assert "USD an hour: unknown" in accelform(*attached).out
+
+
+def test_a_name_that_is_none_is_not_called_an_accelerator(accelform: Accelform) -> None:
+    """A machine that takes no GPU is said to be none with accelerators, once; an accelerator on another is said to be one."""
+    problems = accelform("catalog", "fits", "e2-standard-4", "--with", "nvidia-tesla-t4", "--count", "1", "--json").data["problems"]
+    assert [one["path"] for one in problems] == ["NAME"]
+    problems = accelform("catalog", "fits", "v6e-8", "--with", "nvidia-tesla-t4", "--count", "1", "--json").data["problems"]
+    assert [(one["path"], one["message"]) for one in problems] == [("--with", "v6e-8 is an accelerator itself")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,15 @@ def test_what_means_something_is_no_problem() -> None:
 def test_fails_on_a_name_that_no_resource_has() -> None:
     """The nearest name is offered."""
     assert problems({"trie": {"hours_month": 1}}) == [("usage.resources.trie", "no declared resource has this name", "try")]
+
+
+def test_fails_on_the_name_that_a_resource_has_in_google_cloud() -> None:
+    """What `accelform check` lists under `makes` is turned into the name that is meant."""
+    made = replace(MACHINE, inputs={**MACHINE.inputs, "name": "us-east5-tpu-try"})
+    [problem] = estimated(made, BUCKET, usage=assuming({"us-east5-tpu-try": {"hours_month": 1}})).problems
+    assert problem.fix == "write try: us-east5-tpu-try is its name in Google Cloud"
+    [problem] = estimated(made, BUCKET, usage=assuming({"us-east5-tpu-two": {"hours_month": 1}})).problems
+    assert problem.fix == ""
 
 
 def test_fails_on_a_field_that_does_nothing() -> None:

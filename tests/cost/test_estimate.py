@@ -155,7 +155,7 @@ def test_no_operation_is_taken_off_as_free() -> None:
 @pytest.mark.parametrize("kind", FREE)
 def test_what_is_free_says_why(kind: str) -> None:
     """A free type makes a line of nothing, with the reason, and leaves the total complete."""
-    result = estimate([Declared(kind, "x", {"name": "x"})], NOTHING, region="us-east5")
+    result = estimate([Declared(kind, "x", {"name": "x"})], NOTHING, region="us-east5")  # what has no inputs is a component
     line = next(line for line in result.lines if line.resource == "x")
     assert (line.status, month(line), line.note) == ("free", ("0", "0", "0"), FREE[kind])
     assert result.complete

@@ -101,6 +101,17 @@ RICH = [
     ),
     declared("gcp:compute/securityPolicy:SecurityPolicy", "armor", {"rules": [{"priority": 1}]}),
     declared(
+        "accelform:vertex:DeployedModels",
+        "served",
+        {
+            "location": REGION,
+            "deployedModels": {
+                "champion": {"machineType": "g2-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
+                | {"minReplicas": 1, "maxReplicas": 3, "spot": False, "reservation": {"affinity": "NO_RESERVATION"}},
+            },
+        },
+    ),
+    declared(
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
         "garden",
         {

@@ -44,9 +44,9 @@ def said(one: headroom.Headroom) -> list[str]:
     [
         ("100 USD", "no", "10 % expected, 20 % at most"),
         ("20 USD", "no", "50 % expected, 100 % at most"),
-        ("19.99 USD", "may be", "100 % at most may be over"),
-        ("10 USD", "may be", "100 % expected, 200 % at most may be over"),
-        ("9.99 USD", "yes", "200 % at most OVER"),
+        ("19.99 USD", "may be", "100 % at most: may be over"),
+        ("10 USD", "may be", "100 % expected, 200 % at most: may be over"),
+        ("9.99 USD", "yes", "200 % at most: OVER"),
         ("999999999999999 USD", "no", "<1 % expected, <1 % at most"),
     ],
 )
@@ -63,7 +63,7 @@ def test_an_incomplete_month_is_a_lower_bound() -> None:
     assert beside(month("10", "20", complete=False), amount="5 USD").over == "yes"
     fits = beside(month("10", "20", complete=False), amount="100 USD")
     assert fits.over == "unknown"
-    assert said(fits)[0].endswith("at least 10 % expected, at least 20 % at most may be over: the estimate is incomplete")
+    assert said(fits)[0].endswith("at least 10 % expected, at least 20 % at most: may be over, as the estimate is incomplete")
 
 
 def test_another_currency_is_converted_by_a_dated_rate(monkeypatch: pytest.MonkeyPatch) -> None:

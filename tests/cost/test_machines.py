@@ -132,6 +132,30 @@ def test_a_disk_goes_with_the_machine_that_is_deleted() -> None:
     assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal(1), Decimal(1), Decimal(10))
 
 
+def test_a_disk_goes_with_the_hours_that_the_stack_file_says_of_a_machine_that_is_deleted() -> None:
+    """7.3 to 146 hours of a machine that is deleted after each run are as many of its disk."""
+    limited = {"provisioningModel": "STANDARD", "maxRunDuration": {"seconds": 5400}, "instanceTerminationAction": "DELETE"}
+    lines_of = found(machine(scheduling=limited), hours_month={"low": 7.3, "expected": 73, "high": 146})
+    assert month(lines_of["boot disk pd-balanced"]) == usd(Decimal("0.1"), Decimal(1), Decimal(2))
+
+
+@pytest.mark.parametrize("said", [{}, {"hours_month": 73}], ids=str)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scheduling": {"maxRunDuration": {"seconds": 73 * 3600}, "instanceTerminationAction": "STOP"}},
+        {
+            "scheduling": {"maxRunDuration": {"seconds": 73 * 3600}, "instanceTerminationAction": "DELETE"},
+            "bootDisk": {"autoDelete": False, "initializeParams": {"type": "pd-balanced", "size": 100}},
+        },
+    ],
+    ids=str,
+)
+def test_a_disk_that_outlives_its_machine_stands_all_month(change: dict[str, Any], said: dict[str, Any]) -> None:
+    """The machine's run ends, by a stop or without its disk; what is left is billed."""
+    assert month(found(machine(**change), **said)["boot disk pd-balanced"]) == usd(Decimal(10))
+
+
 def test_a_machine_that_is_declared_stopped_costs_its_disks() -> None:
     """Nothing runs, and the disk stands."""
     lines_of = found(machine(desiredStatus="TERMINATED", networkInterfaces=[{"accessConfigs": [{}]}]))
@@ -183,6 +207,44 @@ def test_a_group_is_its_size_of_machines(kind: str, place: dict[str, Any]) -> No
     assert month(lines_of["boot disk pd-balanced"]) == usd(3 * 100 * Decimal("0.1"))
     assert month(lines_of["local SSD"]) == usd(3 * 375 * Decimal("0.08"))
     assert month(found(made_from, name="template")["InstanceTemplate"]) == ("0", "0", "0")
+
+
+def tpu_group(*, policy: bool = True, region: str = "us-east5", **change: Any) -> dict[str, LineItem]:
+    """The lines of a group of v6e hosts with four chips each."""
+    made_from = template(
+        machineType="ct6e-standard-4t", disks=[{"boot": True, "diskType": "pd-balanced", "diskSizeGb": 100}], **change.pop("template", {})
+    )
+    policies = {"resourcePolicies": {"workloadPolicy": UNKNOWN}} if policy else {}
+    return of("serve", made_from, group(made_from, zone=f"{region}-a", **({"targetSize": 4} | policies | change)), region=region)
+
+
+@pytest.mark.parametrize(
+    ("policy", "size", "what", "chips"),
+    [
+        (True, 4, "v6e-16 on-demand", 16),
+        (True, 16, "v6e-64 on-demand", 64),
+        (True, 3, "v6e-4 on-demand", 12),  # no slice has three hosts: so many machines, whatever they are
+        (False, 4, "v6e-4 on-demand", 16),  # four slices of one host each
+        (True, 0, "v6e-4 on-demand", 0),
+    ],
+)
+def test_hosts_of_a_slice_are_billed_by_the_chip(policy: bool, size: int, what: str, chips: int) -> None:
+    """Hosts x chips x 2.70 x 730, once."""
+    found_lines = tpu_group(policy=policy, targetSize=size)
+    assert list(found_lines) == [what, "boot disk pd-balanced"]
+    assert month(found_lines[what]) == usd(chips * Decimal("2.7") * 730)
+
+
+def test_a_flex_start_slice_runs_once() -> None:
+    """v6e-64 for 10 hours: 64 chips x 10 h x 1.35; its disks stand as long."""
+    run = {"provisioningModel": "FLEX_START", "maxRunDuration": {"seconds": 36000}}
+    found_lines = tpu_group(targetSize=16, template={"scheduling": run})
+    line = found_lines["v6e-64 flex-start"]
+    assert line.quantity is not None
+    assert line.quantity[1] == 640
+    assert found_lines["boot disk pd-balanced"].quantity is not None
+    disks = found_lines["boot disk pd-balanced"].quantity[1]
+    assert disks == pytest.approx(Decimal(1600) * 10 / 730, abs=Decimal("0.000001"))
 
 
 def test_an_autoscaler_bounds_its_group() -> None:

@@ -101,3 +101,43 @@ def test_what_no_source_prices_is_unknown(lines: list[LineItem]) -> None:
 def test_what_is_not_known_of_a_model_garden_deployment_is_unknown(change: dict[str, Any]) -> None:
     """Without a machine, Model Garden chooses one."""
     assert not estimated(garden(**change), region=REGION).complete
+
+
+DEPLOYED = "accelform:vertex:DeployedModels"
+
+
+def test_models_of_one_endpoint_are_priced_each() -> None:
+    """Two champions of n1-standard-4, at 1.15 to 1.153 of Compute Engine; one to three challengers as the file says."""
+    models = {
+        "champion": {"machineType": "n1-standard-4", "minReplicas": 2, "maxReplicas": 2, "traffic": 90},
+        "challenger": {"machineType": "n1-standard-4", "minReplicas": 1, "maxReplicas": 3, "traffic": 10},
+    }
+    endpoint = declared(DEPLOYED, "recommend", {"location": REGION, "deployedModels": models})
+    found = of("recommend", endpoint, usage=assuming({"recommend/challenger": {"replicas": 2}}), region=REGION)
+    hour, most = Decimal("0.189999") * Decimal("1.15"), Decimal("0.189999") * Decimal("1.153")
+    assert month(found["champion: n1-standard-4 on-demand"]) == usd(1460 * hour, 1460 * hour, 1460 * most)
+    assert month(found["challenger: n1-standard-4 on-demand"]) == usd(730 * hour, 1460 * hour, 2190 * most)
+
+
+@pytest.mark.parametrize(
+    "change", [{"machineType": UNKNOWN}, {"spot": UNKNOWN}, {"minReplicas": UNKNOWN}, {"flexStart": {"maxRunSeconds": 3600}}], ids=str
+)
+def test_what_is_not_known_of_a_deployed_model_is_unknown(change: dict[str, Any]) -> None:
+    """Flex-start too: no source says what Vertex AI adds to it for N1."""
+    model = {"machineType": "n1-standard-4", "minReplicas": 1, "maxReplicas": 1} | change
+    assert not estimated(
+        declared(DEPLOYED, "recommend", {"location": REGION, "deployedModels": {"champion": model}}), region=REGION
+    ).complete
+
+
+@pytest.mark.parametrize("inputs", [{"location": UNKNOWN, "deployedModels": {}}, {"location": REGION, "deployedModels": UNKNOWN}], ids=str)
+def test_deployed_models_that_are_not_known_yet_are_unknown(inputs: dict[str, Any]) -> None:
+    assert not estimated(declared(DEPLOYED, "recommend", inputs), region=REGION).complete
+
+
+def test_a_part_of_a_machine_is_an_unknown_price() -> None:
+    """Two of eight GPUs for a replica: Vertex AI has it, and no source tells how many replicas share a machine; nine of eight it has not."""
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 2)
+    assert (line.status, line.note) == ("unknown", "how many replicas share a machine is not known")
+    (line,) = deployed("a3-highgpu-8g", "NVIDIA_H100_80GB", 9)
+    assert "has no a3-highgpu-8g with 9" in line.note

@@ -95,6 +95,14 @@ def everything(base: dict[str, Any], a_slice: dict[str, Any]) -> dict[str, Any]:
     """A stack with every component, both ways of a TPU machine, and dates as YAML writes them."""
     base["accelform:notify"] = ["email:ml@shop.example"]
     base["accelform:tpu_slices"] = {"eval": a_slice, "node": a_slice | {"way": "tpu-api"}}
+    base["accelform:models"] = {
+        "recommender": {
+            "image": f"us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:{64 * '0'}",
+            "port": 8080,
+            "predict_route": "/predict",
+            "health_route": "/health",
+        }
+    }
     base["accelform:endpoints"] = {"recommend": {"callers": ["group:ml@shop.example"]}}
     base["accelform:budgets"]["free-credit"] = {
         "amount": "300 USD",

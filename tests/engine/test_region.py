@@ -25,7 +25,7 @@ def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, A
     here.write(everything | {"accelform:owner": "others"})
     changes = here.accelform("up", "--json").changes
     assert set(changes) == {"same", "update"}
-    assert changes["update"] == 7  # two buckets, repository, endpoint, channel, two machines
+    assert changes["update"] == 8  # two buckets, repository, endpoint, model, channel, two machines
     assert set(here.accelform("up", "--json").changes) == {"same"}
 
     gone = here.accelform("down", "--json")

@@ -45,6 +45,22 @@ def test_boot_disks_count_by_their_type_and_size(answers: dict[str, Any], needs:
     assert look(answers, replace(needs, tpus=(v5e,)))["quota, us-east5"].message == "SSD_TOTAL_GB: limit 50, used 0, wanted 100"
 
 
+def test_a_slice_counts_its_hosts(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace) -> None:
+    """Four hosts are four machines and four boot disks, in one group, with one policy, one template and one rule between them."""
+    regional = {"INSTANCES": 4, "HDB_TOTAL_GB": 400, "INSTANCE_GROUP_MANAGERS": 1, "RESOURCE_POLICIES": 1}
+    everywhere = {"NETWORKS": 1, "FIREWALLS": 2, "INSTANCE_TEMPLATES": 1}
+    slice_of_four = replace(needs.tpus[0], accelerator_type="v6e-16", machine_type="ct6e-standard-4t", chips=16, hosts=4)
+    for path, wanted in (("regions/us-east5", regional), ("", everywhere)):
+        where = f"/compute/v1/projects/{cloud.project}/{path}".rstrip("/")
+        check = "quota, us-east5" if path else "quota, project"
+        for metric, count in wanted.items():
+            answers[where]["quotas"] = [line(metric, count - 1)]
+            found = look(answers, replace(needs, tpus=(slice_of_four,)))[check]
+            assert (found.level, found.message) == ("failed", f"{metric}: limit {count - 1}, used 0, wanted {count}")
+            answers[where]["quotas"] = [line(metric, count)]
+            assert look(answers, replace(needs, tpus=(slice_of_four,)))[check].level == "ok"
+
+
 def test_warns_of_a_project_shut_to_accelerators(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:
     """GPUS_ALL_REGIONS of 0 may shut a project to TPUs too, by one guide of Google's."""
     answers[f"/compute/v1/projects/{cloud.project}"]["quotas"].append(line("GPUS_ALL_REGIONS", 0))

@@ -80,7 +80,7 @@ class Driver:
     Args:
         http: Sends its requests.
         pause: Waits for it; true when the user cancelled.
-        clocks: `now` and `date` of its Google.
+        clocks: `time` and `now` of its Google.
     """
 
     def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None, **clocks: Callable[[], float]) -> None:

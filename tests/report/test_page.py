@@ -77,7 +77,7 @@ def test_says_what_stands_where_at_what_cost_and_which_rules_hold(checked: Stack
         "prices of 2026-07 to 2026-11",
         "rules all hold",
         "None: every line has a price.",
-        "budget monthly: 350 USD a month: 270 % expected, 573 % at most OVER",
+        "budget monthly: 350 USD a month: 270 % expected, 573 % at most: OVER",
         "TPU slice eval try-tpu-eval Instance us-east5-a",
         "v6e-1 Used by eval in us-east5.",
         "us-east5, this stack 2.7000 1.2758",

@@ -11,6 +11,8 @@ import httpx
 from infra.local.gcp import config, types
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.rest import CALL_SECONDS, Client
+from infra.provider.google import Google, Settings
+from infra.provider.resources import RESOURCES
 from infra.provider.server import ProviderError
 from infra.provider.values import without_defaults
 from infra.sandbox.endpoints import provider_config
@@ -19,20 +21,22 @@ from infra.sandbox.endpoints import provider_config
 def in_sandbox(base: str) -> Callable[[str, Mapping[str, Any]], str | None]:
     """
     Answers, for a type token and checked inputs, the id that such a resource has; empty where it is not there; None where that cannot be
-    told: the type is not in the table, or several look alike.
+    told: the type is neither in the table nor the accelform provider's, or several look alike.
     """
 
     def find(token: str, inputs: Mapping[str, Any]) -> str | None:
         row = types.TABLE.get(token)
-        if row is None:
-            return None
+        plain: dict[str, Any] = without_defaults(dict(inputs))
+        wait = threading.Event().wait
         with httpx.Client(timeout=CALL_SECONDS, trust_env=False) as http:
-            client = Client(config.read(provider_config(base)), http, threading.Event().wait)
-            lifecycle = (row.lifecycle or Lifecycle)(row, client)
-            plain: dict[str, Any] = without_defaults(dict(inputs))
             try:
-                return lifecycle.alike(plain)
+                if row is not None:
+                    client = Client(config.read(provider_config(base)), http, wait)
+                    return (row.lifecycle or Lifecycle)(row, client).alike(plain)
+                if token in RESOURCES:
+                    return RESOURCES[token](Google(Settings(sandbox=base), wait, http=http)).there(plain)
             except ProviderError:
-                return None
+                pass
+            return None
 
     return find

@@ -4,61 +4,118 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from infra.declared import UNKNOWN, Declared
+from infra.declared import Declared
 from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
+if TYPE_CHECKING:
+    from infra.catalog.tpu import TpuShape
+    from infra.catalog.wish import Api, Provisioning
+
 INSTANCE = "gcp:compute/instance:Instance"
+TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate")
 NODE = "gcp:tpu/v2Vm:V2Vm"
 TPU_MACHINE = re.compile(r"ct\d|tpu")
-PROVISIONING = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
+PROVISIONING: dict[str, Provisioning] = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
+"""Ways of buying by `scheduling.provisioningModel` (discovery document compute v1); all else is on demand."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
-    """TPUs in zones that are not known to offer them."""
-    from infra.catalog import tpu
-    from infra.catalog.fits import judge
-    from infra.catalog.wish import Api, Provisioning, Wish
-
-    provisioning: Provisioning
-    if resource.type == INSTANCE:
-        path, shape = "machineType", None
-        machine_type = resource.get(path)
-        if not isinstance(machine_type, str):
-            yield Broken(path, "must be stated and known at preview")
-            return
-        shape = tpu.by_machine_type(machine_type.rpartition("/")[2])
-        if shape is None and TPU_MACHINE.match(machine_type.rpartition("/")[2]):
-            yield Broken(path, f"{machine_type} looks like a TPU machine that the catalogue does not know")
-            return
-        model = str(resource.get("scheduling.provisioningModel"))
-        provisioning = "spot" if model == "SPOT" else "flex-start" if model == "FLEX_START" else "on-demand"
-        if model == "RESERVATION_BOUND":
-            provisioning = "reservation"
+    """TPUs in zones that are not known to offer them, and templates of TPU machines that no zone of the region is known to offer."""
+    if resource.type == INSTANCE or resource.type in TEMPLATES:
+        yield from _machine(resource, region)
     elif resource.type == NODE:
-        path = "acceleratorType"
-        accelerator_type = resource.get(path)
-        if not isinstance(accelerator_type, str):
-            yield Broken(path, "must be stated and known at preview: it is what the catalogue knows, and without any type a v2-8 is made")
-            return
-        try:
-            shape = tpu.shape(accelerator_type)
-        except tpu.UnknownAcceleratorType as error:
-            yield Broken(path, str(error))
-            return
-        provisioning = "spot" if resource.get("schedulingConfig.spot") is True else "on-demand"
-    else:
+        yield from _node(resource)
+
+
+def _machine(resource: Declared, region: str) -> Iterator[Broken]:
+    from infra.catalog import tpu
+
+    machine_type = resource.get("machineType")
+    if not isinstance(machine_type, str):
+        yield Broken("machineType", "must be stated and known at preview")
         return
+    short = machine_type.rpartition("/")[2]
+    shape = tpu.by_machine_type(short)
+    if shape is None:
+        if TPU_MACHINE.match(short):
+            yield Broken("machineType", f"{machine_type} looks like a TPU machine that the catalogue does not know")
+        return
+    provisioning = _instance_way(resource)
+    if resource.type in TEMPLATES:
+        yield from _anywhere(short, region, provisioning)
+    else:
+        yield from _judged(resource, "machineType", "compute-engine", shape, provisioning)
+
+
+def _node(resource: Declared) -> Iterator[Broken]:
+    from infra.catalog import tpu
+
+    accelerator_type = resource.get("acceleratorType")
+    if not isinstance(accelerator_type, str):
+        message = "must be stated and known at preview: it is what the catalogue knows, and without any type a v2-8 is made"
+        yield Broken("acceleratorType", message)
+        return
+    try:
+        shape = tpu.shape(accelerator_type)
+    except tpu.UnknownAcceleratorType as error:
+        yield Broken("acceleratorType", str(error))
+        return
+    yield from _judged(resource, "acceleratorType", "tpu-api", shape, _node_way(resource))
+
+
+def _judged(resource: Declared, path: str, api: Api, shape: TpuShape, provisioning: Provisioning) -> Iterator[Broken]:
+    from infra.catalog.fits import judge
+    from infra.catalog.wish import Wish
+
     zone = resource.get("zone")
-    if shape is None or zone is UNKNOWN or not isinstance(zone, str):
-        return  # no TPU; or a place that `same-region` has found already
-    api: Api = "compute-engine" if resource.type == INSTANCE else "tpu-api"
+    if not isinstance(zone, str):
+        return  # a place that `same-region` has found already
     verdict = judge(Wish(api, shape.accelerator_type, zone=zone.lower(), provisioning=provisioning))
     for reason in verdict.reasons:
         nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
         at = "zone" if reason.part in ("zone", "provisioning") else path
-        yield Broken(at, f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}", verdict)
+        message = f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}"
+        yield Broken(at, message, (verdict,))
+
+
+def _anywhere(machine_type: str, region: str, provisioning: Provisioning) -> Iterator[Broken]:
+    """A template says neither its zone nor its slice: one zone of the region that offers one slice of such machines is enough."""
+    from infra.catalog import fits_tpu, zones
+    from infra.catalog.fits import judge
+    from infra.catalog.places import region_of
+    from infra.catalog.wish import Wish
+
+    if not region:
+        return  # `same-region` says so
+    there = dict.fromkeys([*(row.zone for row in zones.every() if region_of(row.zone) == region), *(f"{region}-{one}" for one in "abcdef")])
+    slices = dict.fromkeys(one.accelerator_type for one in fits_tpu.machines()[machine_type])
+    wishes = (Wish("compute-engine", one, zone=zone, provisioning=provisioning) for one in slices for zone in there)
+    verdicts = []
+    for wish in wishes:
+        verdicts.append(judge(wish))
+        if verdicts[-1].kind == "works":
+            return
+    nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdicts[0].nearest[:5]))
+    message = f"no zone of {region} is known to offer {machine_type} as {provisioning}; nearest that does: {nearest or 'none'}"
+    yield Broken("machineType", message, tuple(verdicts))
+
+
+def _instance_way(resource: Declared) -> Provisioning:
+    """A reservation is consumed by its affinity: its model says on demand. The old field for spot is `preemptible`."""
+    if resource.get("reservationAffinity.type") == "SPECIFIC_RESERVATION":
+        return "reservation"
+    model = resource.get("scheduling.provisioningModel")
+    if model is None and resource.get("scheduling.preemptible") is True:
+        return "spot"
+    return PROVISIONING.get(str(model), "on-demand")
+
+
+def _node_way(resource: Declared) -> Provisioning:
+    spot, preemptible, reserved = (resource.get(f"schedulingConfig.{key}") is True for key in ("spot", "preemptible", "reserved"))
+    return "spot" if spot or preemptible else "reservation" if reserved else "on-demand"
 
 
 RULE = Rule(

@@ -70,6 +70,11 @@ class QueuedResource(Resource):
     def create(self, inputs: dict[str, Any]) -> Made:
         return self._reach(inputs)
 
+    def there(self, inputs: dict[str, Any]) -> str:
+        queue = self._queue(inputs)
+        found = queue.look()
+        return "" if found is None or queued_spec.unlike(inputs, found) else queue.name
+
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
         return self._reach(new)
 
@@ -159,7 +164,7 @@ class QueuedResource(Resource):
     def _check_until(self, inputs: Mapping[str, Any]) -> None:
         """A time that has passed fulfils nothing."""
         until = inputs.get("validUntil")
-        if until and not queued_spec.is_duration(until) and queued_spec.moment(until) <= self.google.date():
+        if until and not queued_spec.is_duration(until) and queued_spec.moment(until) <= self.google.time():
             raise ProviderError(f"validUntil: {until} has passed: no request can be fulfilled by then\n  allowed: a time to come")
 
     def _seen(self, queue: Queue) -> dict[str, Any]:

@@ -57,6 +57,9 @@ class SpendCap(Resource):
                 return _made(there)
             raise error from None
 
+    def there(self, inputs: dict[str, Any]) -> str:
+        return str((self._alike(inputs) or {}).get("name", ""))
+
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
         found = self._get(id)
         if found is not None and "spendCap" not in found:

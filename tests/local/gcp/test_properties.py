@@ -152,3 +152,13 @@ def test_what_is_not_known_yet_stops_nothing(resource: tuple[str, dict[str, Any]
     assert driver.diff(token, old, checked).changes == 2
     assert driver.update(token, "id", old, old, checked, preview=True).properties
     assert not is_empty(checked)
+
+
+def test_what_is_deployed_has_the_shape_that_the_sdk_takes() -> None:
+    """Single objects are lists of one in the provider's outputs: else a program stops at an endpoint that serves."""
+    from infra.local.gcp.types.vertex import DEPLOYED
+
+    said = [{"id": "1", "dedicatedResources": {"machineSpec": {"machineType": "n1-standard-2"}, "minReplicaCount": 1}}]
+    assert DEPLOYED.decode(said) == [
+        {"id": "1", "dedicatedResources": [{"machineSpecs": [{"machineType": "n1-standard-2"}], "minReplicaCount": 1}]}
+    ]

@@ -10,6 +10,7 @@ import pytest
 from driver import PROJECT, AbortedError, Driver, Sandbox
 
 from infra.provider import queued_spec
+from infra.provider.resources.queued_resource import QueuedResource
 from infra.provider.values import UNKNOWN, Decoded
 from infra.sandbox.cloud import Answer, Request
 from infra.sandbox.faults import Fault
@@ -53,7 +54,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def provider(sandbox: Sandbox, clock: Clock) -> Driver:
-    return Driver(sandbox.http(), clock.pause, now=lambda: clock.passed, date=clock.date)
+    return Driver(sandbox.http(), clock.pause, now=lambda: clock.passed, time=clock.date)
 
 
 @pytest.fixture
@@ -400,6 +401,16 @@ def test_a_killed_runs_request_is_adopted(sandbox: Sandbox, provider: Driver, in
     sandbox.cloud.clock.advance(moment)
     _, state = provider.create(TOKEN, inputs)
     assert (state["state"], len(calls(sandbox, "POST"))) == ("ACTIVE", 1)
+
+
+def test_what_a_killed_run_left_is_told(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
+    """Nothing, or its request; and another request under its id is not it."""
+    google = provider.provider._google
+    assert google is not None
+    assert QueuedResource(google).there(inputs) == ""
+    ask(sandbox, "POST", f"{PLACE}/queuedResources", queued_spec.body(inputs), queuedResourceId="eval")
+    assert QueuedResource(google).there(inputs) == NAME
+    assert QueuedResource(google).there(inputs | {"tier": "standard"}) == ""
 
 
 def test_a_dead_one_of_an_earlier_run_is_replaced(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:

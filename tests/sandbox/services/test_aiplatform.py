@@ -157,6 +157,9 @@ def test_a_deploy_that_fails_leaves_the_endpoint_as_it_was(
         ({}, {"automaticResources": {"minReplicaCount": 1}}, 400),
         ({}, {"dedicatedResources": {"machineSpec": {"machineType": "g2-standard-8"}}}, 400),
         ({}, {"dedicatedResources": {**MACHINES, "minReplicaCount": 3}}, 400),
+        ({}, {"dedicatedResources": {**MACHINES, "requiredReplicaCount": 2}}, 400),
+        ({}, {"id": "12345678901"}, 400),
+        ({}, {"id": "a1"}, 400),
         ({}, {"sharedResources": "projects/shop-prod/locations/asia-east1/deploymentResourcePools/no"}, 404),
     ],
 )
@@ -206,6 +209,47 @@ def test_replicas_are_mutated_in_place_and_nothing_else(
     assert ask("GET", HOST, ENDPOINT).body["deployedModels"][0]["dedicatedResources"] == MACHINES | {"maxReplicaCount": 5}
     body["updateMask"] = "dedicatedResources.machineSpec"
     assert ask("POST", HOST, f"{ENDPOINT}:mutateDeployedModel", body).status == 400
+
+
+def test_a_machine_has_a_default(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any) -> None:
+    upload("m", [])
+    deploy("1", {"0": 100}, dedicatedResources={"minReplicaCount": 1})
+    (deployed,) = ask("GET", HOST, ENDPOINT).body["deployedModels"]
+    assert deployed["dedicatedResources"] == {"machineSpec": {"machineType": "n1-standard-2"}, "minReplicaCount": 1}
+
+
+def test_each_version_of_the_api_mutates_and_shows_what_it_has(
+    ask: Ask, done: Done, endpoint: Any, upload: Callable[..., Any], deploy: Any
+) -> None:
+    """Scaling to zero is of v1beta1 alone, and each version has a field of its own for the container's output."""
+    upload("m", [])
+    deploy("1", {"0": 100})
+    beta = ENDPOINT.replace("v1/", "v1beta1/")
+    zero = {"dedicatedResources": {"scaleToZeroSpec": {"idleScaledownPeriod": "300s"}}}
+    for where, fields, mask, status in (
+        (ENDPOINT, {"disableContainerLogging": True}, "disableContainerLogging", 200),
+        (beta, {"disableContainerLogging": True}, "disableContainerLogging", 400),
+        (beta, {"enableContainerLogging": True}, "enableContainerLogging", 200),
+        (beta, zero, "dedicatedResources.scaleToZeroSpec,dedicatedResources.minReplicaCount", 200),
+    ):
+        body = {"deployedModel": {"id": "1", **fields}, "updateMask": mask}
+        answer = ask("POST", HOST, f"{where}:mutateDeployedModel", body)
+        assert answer.status == status, answer.body
+        if status == 200:
+            done(HOST, "v1", answer)
+    assert "scaleToZeroSpec" in ask("GET", HOST, beta).body["deployedModels"][0]["dedicatedResources"]
+    assert "scaleToZeroSpec" not in ask("GET", HOST, ENDPOINT).body["deployedModels"][0]["dedicatedResources"]
+
+
+def test_a_private_endpoint_takes_one_model_and_no_split(
+    ask: Ask, done: Done, upload: Callable[..., Any], deploy: Any, number: str
+) -> None:
+    upload("m", [])
+    body = {"displayName": "ranker", "network": f"projects/{number}/global/networks/inside"}
+    done(HOST, "v1", ask("POST", HOST, f"{PLACE}/endpoints", body, endpointId="ranker"))
+    deploy("1", {})
+    assert deploy("2", {}).body["error"]["status"] == "FAILED_PRECONDITION"
+    assert ask("PATCH", HOST, ENDPOINT, {"trafficSplit": {"1": 100}}, updateMask="trafficSplit").status == 400
 
 
 def test_an_endpoint_with_a_model_is_not_deleted(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any, number: str) -> None:
@@ -355,3 +399,68 @@ def test_what_has_no_kind_of_its_own_is_kept_as_sent(ask: Ask) -> None:
     assert (made["jobSpec"], "createTime" in made) == (body["jobSpec"], True)
     assert ask("GET", HOST, f"v1/{made['name']}").body == made
     assert ask("GET", HOST, f"{PLACE}/customJobs/1").body["error"]["message"] == "The CustomJob does not exist."
+
+
+def test_a_version_is_there_once_its_upload_has_ended(cloud: Cloud, ask: Ask, upload: Callable[..., Any]) -> None:
+    """Until then there is no model to get, to list, to give aliases to, and its id is taken. The operation is listed under it."""
+    model = {"displayName": "m", "containerSpec": {"imageUri": "i"}, "versionAliases": ["canary"]}
+    begun = ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "modelId": "m"}).body
+    assert ask("GET", HOST, f"{PLACE}/models/m").status == 404
+    assert ask("GET", HOST, f"{PLACE}/models").body == {}
+    assert ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "modelId": "m"}).status == 409
+    (running,) = ask("GET", HOST, f"{PLACE}/models/m/operations").body["operations"]
+    assert (running["name"], "done" in running) == (begun["name"], False)
+    cloud.clock.advance(60)
+    assert ask("GET", HOST, f"{PLACE}/models/m").body["versionAliases"] == ["canary", "default"]
+    ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": "projects/shop-prod/locations/asia-east1/models/m"})
+    assert ask("GET", HOST, f"{PLACE}/models/m@canary").body["versionId"] == "1"
+    cloud.clock.advance(60)
+    assert ask("GET", HOST, f"{PLACE}/models/m@canary").body["versionId"] == "2"
+    assert ask("GET", HOST, f"{PLACE}/models/m").body["versionAliases"] == ["default"]
+
+
+def test_two_uploads_end_in_their_order(cloud: Cloud, ask: Ask, upload: Callable[..., Any]) -> None:
+    """The alias that both ask for is the later one's; one that fails takes none."""
+    upload("m", [])
+    parent = "projects/shop-prod/locations/asia-east1/models/m"
+    model = {"displayName": "m", "containerSpec": {"imageUri": "i"}, "versionAliases": ["canary"]}
+    for _ in range(2):
+        ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": parent})
+    cloud.faults.add(Fault(do="fail", at=1, path="models/m"))
+    ask("POST", HOST, f"{PLACE}/models:upload", {"model": model, "parentModel": parent})
+    cloud.clock.advance(60)
+    versions = {item["versionId"]: item.get("versionAliases") for item in ask("GET", HOST, f"{PLACE}/models/m:listVersions").body["models"]}
+    assert versions == {"1": ["default"], "2": None, "3": ["canary"]}
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        ({"displayName": "x" * 129}, "model.display_name"),
+        ({"labels": {"Owner": "x"}}, "model.labels"),
+        ({"labels": {"owner": "x" * 65}}, "model.labels"),
+        ({"containerSpec": {"imageUri": "i", "ports": [{"containerPort": 70000}]}}, "model.container_spec.ports"),
+        ({"containerSpec": {"imageUri": "i", "env": [{"name": "1", "value": "x"}]}}, "model.container_spec.env"),
+        ({"containerSpec": {"imageUri": "i", "env": [{"name": f"A{n}"} for n in range(201)]}}, "model.container_spec.env"),
+        ({"containerSpec": {"imageUri": "i", "deploymentTimeout": "7201s"}}, "model.container_spec.deployment_timeout"),
+    ],
+)
+def test_fails_to_upload_what_the_document_excludes(ask: Ask, model: dict[str, Any], field: str) -> None:
+    answer = ask("POST", HOST, f"{PLACE}/models:upload", {"model": {"displayName": "m"} | model})
+    assert (answer.status, f"Field: {field};" in answer.body["error"]["message"]) == (400, True)
+
+
+def test_files_are_in_the_services_own_location(ask: Ask) -> None:
+    """In the words that users of it quote."""
+    ask("POST", "storage.googleapis.com", "storage/v1/b", {"name": "elsewhere", "location": "US"}, project="shop-prod")
+    model = {"displayName": "m", "artifactUri": "gs://elsewhere/x", "containerSpec": {"imageUri": "i"}}
+    error = ask("POST", HOST, f"{PLACE}/models:upload", {"model": model}).body["error"]
+    said = "The Cloud Storage bucket of `gs://elsewhere/x` is in location `us`. It must be in the same regional location as the service "
+    assert (error["status"], error["message"]) == ("FAILED_PRECONDITION", f"{said}location `asia-east1`.")
+
+
+@pytest.mark.parametrize(("method", "verb"), [("POST", "mergeVersionAliases"), ("DELETE", "deleteVersion")])
+def test_a_version_is_named_where_one_is_meant(ask: Ask, upload: Callable[..., Any], method: str, verb: str) -> None:
+    upload("m", [])
+    answer = ask(method, HOST, f"{PLACE}/models/m:{verb}", {"versionAliases": ["x"]} if method == "POST" else None)
+    assert (answer.status, "Field: name;" in answer.body["error"]["message"]) == (400, True)

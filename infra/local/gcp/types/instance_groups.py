@@ -113,6 +113,23 @@ def _group_status(status: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _update_policy(value: dict[str, Any], _: Names) -> dict[str, Any]:
+    """Surge and unavailability as a number or a share, the other as null: what is not said is the number 0."""
+    made = {key: part for key, part in value.items() if not key.startswith("max")}
+    for name in ("maxSurge", "maxUnavailable") if value else ():
+        share = value.get(f"{name}Percent", 0)
+        made[name] = {"percent": share, "fixed": None} if share else {"fixed": value.get(f"{name}Fixed", 0), "percent": None}
+    return made
+
+
+def _flat_update_policy(value: dict[str, Any]) -> dict[str, Any]:
+    flat = {key: part for key, part in value.items() if key not in ("maxSurge", "maxUnavailable")}
+    for name in ("maxSurge", "maxUnavailable"):
+        for word, one in (("fixed", "Fixed"), ("percent", "Percent")):
+            flat[f"{name}{one}"] = (value.get(name) or {}).get(word) or 0
+    return flat
+
+
 GROUP = ResourceType(
     "gcp:compute/instanceGroupManager:InstanceGroupManager",
     "compute",
@@ -139,7 +156,8 @@ GROUP = ResourceType(
         Field("operation", absent=None),
         Field("targetPools", absent=None),
         Field("targetSize", always=True),
-        Field("updatePolicy", always=True, zero={}),
+        Field("targetSizePolicies", "targetSizePolicy", codec=Codec(lambda value, _: value[0], lambda value: [value])),
+        Field("updatePolicy", always=True, zero={}, codec=Codec(_update_policy, _flat_update_policy)),
         Field("versions.name", always=True),
         Field("versions.targetSize", always=True, zero={}, codec=Codec(decode=lambda value: value or None)),
     ),
@@ -147,6 +165,7 @@ GROUP = ResourceType(
         "instanceLifecyclePolicy",
         "standbyPolicy",
         "targetSize",
+        "targetSizePolicies",
         "targetStoppedSize",
         "targetSuspendedSize",
         "updatePolicy",

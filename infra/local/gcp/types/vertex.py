@@ -15,6 +15,21 @@ URL = f"{IN_LOCATION}/endpoints/{{endpoint}}"
 
 AS_JSON = Codec(lambda value, _: json.loads(value), lambda value: json.dumps(value, sort_keys=True, separators=(",", ":")))
 
+ONE_OF_LIST = {"automaticResources": "", "dedicatedResources": "", "privateEndpoints": "", "machineSpec": "machineSpecs"}
+"""Objects that the provider's schema shows as lists of one, and their name there, where it is another."""
+
+
+def _as_lists(value: Any) -> Any:
+    """What Google says is deployed, in the shape of the provider's outputs: the SDK takes no other."""
+    if isinstance(value, list):
+        return [_as_lists(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {ONE_OF_LIST.get(key) or key: [_as_lists(inner)] if key in ONE_OF_LIST else _as_lists(inner) for key, inner in value.items()}
+
+
+DEPLOYED = Codec(decode=_as_lists)
+
 ENDPOINT = ResourceType(
     "gcp:vertex/aiEndpoint:AiEndpoint",
     "vertexAi",
@@ -22,7 +37,7 @@ ENDPOINT = ResourceType(
     create_query={"endpointId": "{name}"},
     url_only=("name", "location"),
     virtual={"region": None},
-    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[]), Field("etag", absent=None)),
+    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[], codec=DEPLOYED), Field("etag", absent=None)),
     updates=(Update(mask=True),),
 )
 

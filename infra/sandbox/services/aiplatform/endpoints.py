@@ -17,11 +17,20 @@ from infra.sandbox.services.aiplatform.parts import HOST, found_errors, precondi
 ID = re.compile(r"[a-z]([a-z0-9-]{0,61}[a-z0-9])?|[1-9][0-9]{0,9}")
 """Source: `endpointId` in the discovery document; the provider's reference allows ten digits."""
 RESOURCES = ("dedicatedResources", "automaticResources", "sharedResources")
-MUTABLE = re.compile(
+DEPLOYED_ID = re.compile(r"[0-9]{1,10}")
+"""Source: DeployedModel.id in the discovery document."""
+DEFAULT_MACHINE = "n1-standard-2"
+"""Of a DeployedModel. Source: MachineSpec.machineType in the discovery document."""
+BETA_ONLY = ("flexStart", "initialReplicaCount", "scaleToZeroSpec")
+"""Fields of DedicatedResources that v1beta1 alone has, and shows."""
+MUTABLE = (
     r"(dedicatedResources|automaticResources)\.(minReplicaCount|maxReplicaCount)|"
-    r"dedicatedResources\.(requiredReplicaCount|autoscalingMetricSpecs|scaleToZeroSpec|initialReplicaCount)|"
-    r"autoscalingMetricSpecs|disableContainerLogging|enableContainerLogging"
+    r"dedicatedResources\.(requiredReplicaCount|autoscalingMetricSpecs)|autoscalingMetricSpecs"
 )
+MUTABLE_IN = {
+    "v1": re.compile(f"{MUTABLE}|disableContainerLogging"),
+    "v1beta1": re.compile(rf"{MUTABLE}|enableContainerLogging|dedicatedResources\.(scaleToZeroSpec|initialReplicaCount)"),
+}
 """Source: MutateDeployedModelRequest.deployedModel in the discovery document."""
 DEPLOY, UNDEPLOY, MUTATE = 600, 120, 180
 """Seconds that a deploy and its kin take here: Google says that a deploy takes several minutes."""
@@ -48,6 +57,9 @@ def _check(call: Call, body: Body, before: Body | None) -> None:
             raise found_errors([("endpoint.traffic_split", "No model is deployed yet.")])
         return
     if body.get("trafficSplit") != before.get("trafficSplit"):
+        if body.get("trafficSplit") and body.get("network"):
+            # The same guide: "Private endpoints don't support traffic splitting".
+            raise precondition("Traffic splitting is not supported for a private Endpoint.")
         _check_split(body.get("trafficSplit") or {}, _ids(before))
 
 
@@ -66,6 +78,17 @@ def _ids(endpoint: Body) -> set[str]:
     return {item["id"] for item in endpoint.get("deployedModels", [])}
 
 
+def _shown(call: Call, body: Body) -> Body:
+    """v1 does not show what it does not have."""
+    if call.version != "v1" or "deployedModels" not in body:
+        return body
+    every = []
+    for one in body["deployedModels"]:
+        resources = {key: value for key, value in one.get("dedicatedResources", {}).items() if key not in BETA_ONLY}
+        every.append(one | ({"dedicatedResources": resources} if "dedicatedResources" in one else {}))
+    return body | {"deployedModels": every}
+
+
 def _release(call: Call, body: Body) -> None:
     """Source: Google's guide: what is deployed is undeployed before."""
     if body.get("deployedModels"):
@@ -79,7 +102,13 @@ def deploy(call: Call) -> Any:
     endpoint = verbs.opened(call)
     asked = dict(call.body.get("deployedModel", {}))
     parts.required({"deployedModel": asked}, {"deployedModel.model": "deployed_model.model"})
+    if not DEPLOYED_ID.fullmatch(asked.get("id", "0")):
+        raise found_errors([("deployed_model.id", f"Invalid DeployedModel ID: {asked['id']}")])
+    _fill_machine(asked)
     _check_resources(call, asked)
+    if endpoint.get("network") and endpoint.get("deployedModels"):
+        # One model a private endpoint. Source: Google's guide "Use private services access endpoints for online inference".
+        raise precondition("Only one model can be deployed to a private Endpoint.")
     _, version = models.find(call, asked["model"])
     chosen = asked.get("id") or number(f"{call.owner}{call.cloud.store.next('ids')}")[:19]
     if chosen in _ids(endpoint):
@@ -101,6 +130,12 @@ def deploy(call: Call) -> Any:
     return _start(call, endpoint, "deployModel", DEPLOY, sets, {"deployedModel": deployed})
 
 
+def _fill_machine(asked: Body) -> None:
+    if "dedicatedResources" in asked:
+        resources = asked["dedicatedResources"]
+        asked["dedicatedResources"] = {**resources, "machineSpec": {"machineType": DEFAULT_MACHINE, **resources.get("machineSpec", {})}}
+
+
 def _check_resources(call: Call, asked: Body) -> None:
     """Source: DeployedModel and DedicatedResources in the discovery document."""
     given = [key for key in RESOURCES if key in asked]
@@ -120,6 +155,8 @@ def _check_dedicated(resources: Body, where: str) -> None:
     findings = [] if machine else [(f"{where}.machine_spec.machine_type", "Required field is not set.")]
     if least < 1 and not resources.get("scaleToZeroSpec"):
         findings.append((f"{where}.min_replica_count", "must be greater than or equal to 1."))
+    if not 0 < resources.get("requiredReplicaCount", 1) <= max(least, 1):  # the parameter's text in google-cloud-aiplatform
+        findings.append((f"{where}.required_replica_count", "must be between 1 and min_replica_count."))
     if resources.get("maxReplicaCount", least) < least:
         findings.append((f"{where}.max_replica_count", "must not be less than min_replica_count."))
     if findings:
@@ -155,11 +192,12 @@ def mutate(call: Call) -> Any:
     before = next(item for item in endpoint["deployedModels"] if item["id"] == asked["id"])
     after = verbs.masked(before, asked, mask)
     for path in verbs.paths(mask):
-        if not MUTABLE.fullmatch(path):
+        if not MUTABLE_IN[call.version].fullmatch(path):
             raise found_errors([("update_mask", f"Field {path} of a DeployedModel cannot be mutated.")])
     if "dedicatedResources" in after:
         _check_dedicated(after["dedicatedResources"], "deployed_model.dedicated_resources")
-        after["status"] = {"availableReplicaCount": after["dedicatedResources"]["minReplicaCount"], "lastUpdateTime": rfc3339(call.now)}
+        replicas = after["dedicatedResources"].get("minReplicaCount", 0)
+        after["status"] = {"availableReplicaCount": replicas, "lastUpdateTime": rfc3339(call.now)}
     every = [after if item["id"] == asked["id"] else item for item in endpoint["deployedModels"]]
     return _start(call, endpoint, "mutateDeployedModel", MUTATE, {"deployedModels": every}, {"deployedModel": after})
 
@@ -221,6 +259,7 @@ ENDPOINT = Kind(
     check=_check,
     changed=parts.touched,
     release=_release,
+    show=_shown,
     made=parts.made,
     not_found=lambda call: Refused(404, "The Endpoint does not exist."),
     name=lambda call, made: f"{call.owner}/endpoints/{call.query.get('endpointId') or made}",

@@ -135,6 +135,14 @@ def read(call: Call) -> Any:
         points = [point for _, point in call.cloud.store.items(POINTS, key) if _inside(point, start, end)]
         if points:
             found.append(_series(call, body, points, end))
+    for one in call.cloud.loads.series(call.project):
+        if filters.fits(one.identity, terms, part=True) and (made := one.points(start, min(end, call.now))):
+            points = [
+                {"interval": {"startTime": _moment(point["start"]), "endTime": _moment(point["end"])}, "value": point["value"]}
+                for point in made
+            ]
+            body = {**one.identity, "metricKind": "DELTA", "valueType": one.value_type}
+            found.append(_series(call, body, points, end))
     return {"timeSeries": found} if found else {}
 
 
@@ -167,9 +175,13 @@ def _aligned(call: Call, points: list[Body], end: float, aligner: Callable[[list
         periods.setdefault(back, []).append(float(next(iter(point["value"].values()))))
     out = []
     for back in sorted(periods, reverse=True):
-        moment = dt.datetime.fromtimestamp(end - back * period, dt.UTC).isoformat().replace("+00:00", "Z")
+        moment = _moment(end - back * period)
         out.append({"interval": {"startTime": moment, "endTime": moment}, "value": {"doubleValue": float(aligner(periods[back]))}})
     return out
+
+
+def _moment(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat().replace("+00:00", "Z")
 
 
 def _seconds(moment: str) -> float:

@@ -27,7 +27,18 @@ def template(network: Any) -> Any:
 def manager(size: int, **more: Any) -> dict[str, Any]:
     policy = "regions/us-east5/resourcePolicies/wp"
     body = {"name": "mig", "targetSize": size, "versions": [{"instanceTemplate": "global/instanceTemplates/tpl"}]}
-    return body | {"baseInstanceName": "tpu", "resourcePolicies": {"workloadPolicy": policy}} | more
+    bulk = {"targetSizePolicy": {"mode": "BULK"}}
+    return body | {"baseInstanceName": "tpu", "resourcePolicies": {"workloadPolicy": policy}} | bulk | more
+
+
+@pytest.fixture
+def plain(network: Any) -> Any:
+    """With a manager of no machine yet, whose machines have no TPU."""
+    properties = machine() | {"machineType": "a3-highgpu-8g"}
+    del properties["name"]
+    network.make("global/instanceTemplates", {"name": "tpl", "properties": properties})
+    network.make(MANAGERS, {"name": "mig", "targetSize": 0, "versions": [{"instanceTemplate": "global/instanceTemplates/tpl"}]})
+    return network
 
 
 def test_template_is_filled_in(template: Any) -> None:
@@ -109,32 +120,71 @@ def test_template_and_policy_in_use_stay(template: Any) -> None:
         assert template.refused("DELETE", path)[::2] == (400, "resourceInUseByAnotherResource")
 
 
-def test_resize_request_gets_its_machines_later(template: Any) -> None:
-    """Flex-start: it is accepted, and after a while the group has its machines."""
+@pytest.mark.parametrize("mode", [{}, {"targetSizePolicy": {"mode": "INDIVIDUAL"}}])
+def test_a_topology_wants_all_machines_at_once(template: Any, mode: dict[str, Any]) -> None:
+    """Source: the refusal as a user met it in July 2026 (public file 69680341417)."""
+    body = {key: value for key, value in manager(4).items() if key != "targetSizePolicy"} | mode
+    said = "MIGs with TPU accelerator topology require BULK mode in target size policy."
+
+    assert template.refused("POST", MANAGERS, body) == (400, said, "badRequest")
+    assert template.ask("GET", f"{MANAGERS}/mig").status == 404
+    assert "items" not in template.get(f"{ZONE}/instances")
+
+
+def test_a_slice_is_added_to_nothing_only(template: Any) -> None:
+    """Source: https://docs.cloud.google.com/compute/docs/instance-groups/about-bulk-mode, read 2026-11."""
+    template.make(MANAGERS, manager(2))
+
+    assert template.refused("POST", f"{MANAGERS}/mig/resize", size="4")[0] == 400
+    assert template.refused("PATCH", f"{MANAGERS}/mig", {"targetSizePolicy": {"mode": "INDIVIDUAL"}})[0] == 400
+    for size in ("0", "4"):
+        template.do("POST", f"{MANAGERS}/mig/resize", size=size)
+    assert len(template.get(f"{ZONE}/instances")["items"]) == 4
+
+
+def test_flex_start_machines_made_at_once_are_not_repaired(network: Any, template: Any) -> None:
+    """Source: https://docs.cloud.google.com/compute/docs/instance-groups/about-bulk-mode, read 2026-11."""
+    properties = machine() | {"machineType": "ct6e-standard-4t", "scheduling": {"provisioningModel": "FLEX_START"}}
+    del properties["name"]
+    network.make("global/instanceTemplates", {"name": "flex", "properties": properties})
+    flex = manager(4, versions=[{"instanceTemplate": "global/instanceTemplates/flex"}])
+
+    assert template.refused("POST", MANAGERS, flex)[0] == 400
+    template.make(MANAGERS, flex | {"instanceLifecyclePolicy": {"defaultActionOnFailure": "DO_NOTHING"}})
+
+
+def test_a_group_of_tpus_takes_no_resize_request(template: Any) -> None:
+    """Source: the refusal as a user met it in July 2026 (public file 69680341417)."""
     template.make(MANAGERS, manager(0))
+    said = "Creating resize requests for managed instance group with TPU is not allowed."
+
+    assert template.refused("POST", f"{MANAGERS}/mig/resizeRequests", {"name": "rr", "resizeBy": 4}) == (400, said, "badRequest")
+
+
+def test_resize_request_gets_its_machines_later(plain: Any) -> None:
+    """Flex-start: it is accepted, and after a while the group has its machines."""
     requests = f"{MANAGERS}/mig/resizeRequests"
 
-    made = template.make(requests, {"name": "rr", "resizeBy": 2, "requestedRunDuration": {"seconds": "10800"}})
+    made = plain.make(requests, {"name": "rr", "resizeBy": 2, "requestedRunDuration": {"seconds": "10800"}})
 
     assert made["state"] == "ACCEPTED"
-    assert template.get(f"{MANAGERS}/mig")["targetSize"] == 0
-    template.cloud.clock.advance(100)
-    assert template.get(f"{requests}/rr")["state"] == "SUCCEEDED"
-    assert template.get(f"{MANAGERS}/mig")["targetSize"] == 2
-    template.do("DELETE", f"{requests}/rr")
+    assert plain.get(f"{MANAGERS}/mig")["targetSize"] == 0
+    plain.cloud.clock.advance(100)
+    assert plain.get(f"{requests}/rr")["state"] == "SUCCEEDED"
+    assert plain.get(f"{MANAGERS}/mig")["targetSize"] == 2
+    plain.do("DELETE", f"{requests}/rr")
 
 
-def test_resize_request_is_cancelled(template: Any) -> None:
-    template.make(MANAGERS, manager(0))
+def test_resize_request_is_cancelled(plain: Any) -> None:
     requests = f"{MANAGERS}/mig/resizeRequests"
-    template.make(requests, {"name": "rr", "resizeBy": 2})
+    plain.make(requests, {"name": "rr", "resizeBy": 2})
 
-    template.do("POST", f"{requests}/rr/cancel")
-    template.cloud.clock.advance(1000)
+    plain.do("POST", f"{requests}/rr/cancel")
+    plain.cloud.clock.advance(1000)
 
-    assert template.get(f"{requests}/rr")["state"] == "CANCELLED"
-    assert template.get(f"{MANAGERS}/mig")["targetSize"] == 0
-    assert template.refused("POST", requests, {"name": "none"})[0] == 400
+    assert plain.get(f"{requests}/rr")["state"] == "CANCELLED"
+    assert plain.get(f"{MANAGERS}/mig")["targetSize"] == 0
+    assert plain.refused("POST", requests, {"name": "none"})[0] == 400
 
 
 def test_group_holds_machines_that_somebody_made(network: Any) -> None:

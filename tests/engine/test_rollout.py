@@ -1,0 +1,117 @@
+"""A rollout and the programs around it, by the real engine: what it holds stays, what is released is undone, and at its end all agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from infra.operate import guards, reach
+from infra.operate.rollout import Plan, Rollout
+from infra.stack import StackSpec
+from tests.engine.region import STACK, Region
+
+PLACE = "projects/tw-shop-ml/locations/us-east5"
+OPTIONS = ("--stack", STACK, "--non-interactive")
+STEPS = {"traffic_percent": [10, 100], "hold_minutes": 10, "guards": {"p95_ms": 80, "error_rate": 0.01}}
+
+
+class StoppedError(Exception):
+    """The process that rolls out has ended."""
+
+
+class Ends:
+    """A clock that ends the process at the first wait."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self.now = now
+
+    def wait(self, seconds: float) -> None:
+        raise StoppedError
+
+
+class Vertex:
+    """The sandbox's models and the endpoint."""
+
+    def __init__(self, here: Region, endpoint: str) -> None:
+        self.base = here.accelform("sandbox", "status", "--json").json["base"]
+        self._endpoint = endpoint
+
+    def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        answer = httpx.request(method, f"{self.base}/{path}", json=body, trust_env=False)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def upload(self, alias: str, **where: str) -> None:
+        model = {"displayName": "recommender", "containerSpec": {"imageUri": "us-docker.pkg.dev/p/r/i"}, "versionAliases": [alias]}
+        begun = self.ask("POST", f"aiplatform.googleapis.com/v1/{PLACE}/models:upload", {"model": model, **where})
+        for _ in range(2):  # the first look moves the clock to its end
+            self.ask("GET", f"aiplatform.googleapis.com/v1/{begun['name']}")
+
+    @property
+    def shares(self) -> dict[str, int]:
+        """Percent by version; what is deployed without any has 0."""
+        found = self.ask("GET", f"aiplatform.googleapis.com/v1/{self._endpoint}")
+        return {one["modelVersionId"]: found["trafficSplit"].get(one["id"], 0) for one in found["deployedModels"]}
+
+
+def served(**more: Any) -> dict[str, Any]:
+    model = f"{PLACE}/models/recommender@champion"
+    return {"recommend": {"callers": [], "model": model, "machine_type": "n1-standard-2", "rollout": STEPS, **more}}
+
+
+def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
+    """At 10 %: plain pulumi and our own up keep the split, also where they change something; `--release` ends it. At the end nothing differs."""
+    here = region(base)
+    assert here.accelform("up", "--json").code == 0
+    here.write(base | {"accelform:endpoints": served()})
+    spec = StackSpec.load(here.folder / "stacks" / f"Pulumi.{STACK}.yaml")
+    place = reach.place(spec, STACK, "recommend")
+    vertex = Vertex(here, place.endpoint)
+    vertex.upload("champion", modelId="recommender")
+    vertex.upload("candidate", parentModel=f"{PLACE}/models/recommender")
+    up = here.accelform("up", "--json")
+    assert up.code == 0, up.out + up.err
+    assert vertex.shares == {"1": 100}
+
+    google, time = reach.google(spec, vertex.base)
+    with pytest.raises(StoppedError):
+        Rollout(google, place, Ends(time.now), lambda event: None).start(Plan("candidate", (10, 100), 600, guards.parse(["p95_ms<80"])))
+    at_ten = {"1": 90, "2": 10}
+    assert vertex.shares == at_ten
+    held = here.accelform("holds", STACK, "--json").json["holds"]
+    assert [(one["who"], one["fields"], one["counts"]) for one in held] == [("rollout", ["model", "traffic"], True)]
+
+    here.write(base | {"accelform:endpoints": served(max_replicas=2)})
+    plain = here.pulumi("up", "--yes", "--skip-preview", "--refresh", *OPTIONS)
+    assert plain.code == 0, plain.out + plain.err
+    assert "kept as it is: model, traffic of endpoints/" in plain.out
+    assert vertex.shares == at_ten
+    here.write(base | {"accelform:endpoints": served(max_replicas=3)})
+    assert here.accelform("up", "--json").changes["update"] == 1
+    assert vertex.shares == at_ten
+
+    released = here.accelform("up", "--release", "recommend", "--json")
+    assert released.code == 0, released.out + released.err
+    assert vertex.shares == {"1": 100}
+    stopped = here.accelform("rollout", STACK, "recommend", "--resume", "--json")
+    assert stopped.code == 3, stopped.out + stopped.err
+    assert "version 2 is not deployed any more" in stopped.out
+
+    good = {"default": {"p50_ms": 20, "p95_ms": 50}}
+    vertex.ask("POST", "sandbox/loads", {"endpoint": place.endpoint, "requests_per_second": 5, "models": good})
+    done = here.accelform("rollout", STACK, "recommend", "--yes")
+    assert done.code == 0, done.out + done.err
+    assert "done: version 2 serves alone, and the hold is ended" in done.err
+    assert vertex.shares == {"2": 100}
+    assert here.accelform("holds", STACK).out.strip() == f"{STACK}: nothing is held"
+    refreshed = here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS)
+    assert refreshed.code == 0, refreshed.out + refreshed.err
+    assert here.pulumi("preview", "--expect-no-changes", *OPTIONS).code == 0
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+    assert vertex.shares == {"2": 100}
+
+    gone = here.accelform("down", "--json")
+    assert gone.code == 0, gone.out + gone.err

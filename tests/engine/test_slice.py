@@ -1,0 +1,51 @@
+"""A TPU slice of several hosts under the real engine: a group that is made whole, and changed by being made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.engine.region import STACK, Region
+
+Make = Callable[[dict[str, Any]], Region]
+SIXTEEN = {"accelerator_type": "v5litepod-16", "zone": "us-west4-a", "provisioning": "spot", "max_run_minutes": "unlimited"}
+
+
+@pytest.fixture
+def slices(base: dict[str, Any]) -> dict[str, Any]:
+    """A stack with one spot slice of four hosts."""
+    return base | {"accelform:region": "us-west4", "accelform:tpu_slices": {"train": SIXTEEN}}
+
+
+def test_a_slice_of_several_hosts_comes_up_stays_and_goes(slices: dict[str, Any], region: Make) -> None:
+    """Up makes its four hosts; a second preview and a refresh find nothing; down leaves nothing."""
+    here = region(slices)
+    assert set(here.accelform("up", "--json").changes) == {"create"}
+    assert len([name for name in here.made() if "/zones/us-west4-a/instances/" in name]) == 4
+    pack = ("--stack", STACK, "--non-interactive")
+    previewed = here.pulumi("preview", "--expect-no-changes", "--policy-pack", "infra/policy", *pack)
+    assert previewed.code == 0, previewed.out + previewed.err
+    refreshed = here.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes", *pack)
+    assert refreshed.code == 0, refreshed.out + refreshed.err
+    gone = here.accelform("down", "--json")
+    assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err
+
+
+@pytest.mark.parametrize(
+    ("change", "hosts"),
+    [
+        ({"accelerator_type": "v5litepod-32"}, 8),  # the policy and the size change, the template does not
+        ({"boot_disk_gib": 200}, 4),  # the template alone changes
+    ],
+    ids=["size", "template"],
+)
+def test_a_slice_is_changed_by_being_made_anew(change: dict[str, Any], hosts: int, slices: dict[str, Any], region: Make) -> None:
+    """Its group goes before what it is made from, which cannot go while the group uses it, and no host of the old one stays."""
+    here = region(slices)
+    assert set(here.accelform("up", "--json").changes) == {"create"}
+    here.write(slices | {"accelform:tpu_slices": {"train": SIXTEEN | change}})
+    assert here.accelform("up", "--json").changes["replace"] == 2
+    assert len([name for name in here.made() if "/zones/us-west4-a/instances/" in name]) == hosts
+    assert set(here.accelform("up", "--json").changes) == {"same"}
