@@ -259,7 +259,7 @@ def _checked(method: Method, raw: Body) -> Body:
 
 def _is_deleted(body: Body) -> bool:
     """Whether it is kept only to be restored: projects, folders, roles, workload identity pools."""
-    return body.get("deleted") is True or not {"DELETED", "DELETE_REQUESTED"}.isdisjoint({body.get("state"), body.get("lifecycleState")})
+    return body.get("deleted") is True or any(body.get(key) in ("DELETED", "DELETE_REQUESTED") for key in ("state", "lifecycleState"))
 
 
 def _finite(text: str) -> float:

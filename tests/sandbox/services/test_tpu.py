@@ -107,6 +107,12 @@ def test_a_queued_resource_makes_its_node(ask: Ask, queue: Callable[..., Any]) -
     assert ask("GET", HOST, f"{QUEUED}/q").body["tpu"] == wish()["tpu"]
 
 
+def test_it_is_told_among_what_stands(cloud: Cloud, queue: Callable[..., Any]) -> None:
+    """Its state is a message, where that of others is a word."""
+    queue(wish())
+    assert f"{PARENT}/queuedResources/q" in [one["name"] for one in cloud.resources()]
+
+
 def test_with_a_manual_clock_it_moves_with_time_alone() -> None:
     cloud = Cloud(clock=Clock(manual=True))
     cloud.projects.make("shop-prod")
