@@ -65,5 +65,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("endpoints", {name: made.endpoint.id for name, made in endpoints.items()})
     dns = {name: endpoints[name].endpoint.dedicated_endpoint_dns for name, one in spec.endpoints.items() if one.has_dns}
     pulumi.export("endpoint_dns", dns)
-    private: dict[str, object] = {name: endpoints[name].attachments or {} for name, one in spec.endpoints.items() if one.private_service_connect}
+    private: dict[str, object] = {
+        name: endpoints[name].attachments or {} for name, one in spec.endpoints.items() if one.private_service_connect
+    }
     pulumi.export("endpoint_attachments", private)

@@ -33,7 +33,9 @@ Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 202
 ConsumerProject = Annotated[
     str,
     StringConstraints(strict=True),
-    pattern(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "is no project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)", "tw-shop-web"),
+    pattern(
+        r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "is no project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)", "tw-shop-web"
+    ),
 ]
 """Source: https://cloud.google.com/resource-manager/docs/creating-managing-projects, read 2026-11."""
 
