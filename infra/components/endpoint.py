@@ -87,7 +87,7 @@ class EndpointSpec(ReplicasSpec):
     def _serves(self, info: ValidationInfo) -> Self:
         found = []
         if self.private_service_connect and self.dedicated and "dedicated" in self.model_fields_set:
-            # `dedicated_endpoint_enabled` and `private_service_connect_config` conflict in the provider's schema.
+            # They conflict in the provider's schema: resource_vertex_ai_endpoint.go, as its own tracker quotes it in 2026-05.
             fix = "remove one: an own DNS name is public"
             found.append(Problem("dedicated", "does not go together with private_service_connect", "one of the two", fix))
         settings = sorted(ReplicasSpec.model_fields.keys() & self.model_fields_set)
@@ -158,7 +158,7 @@ class Endpoint(pulumi.ComponentResource):
             location=placement.region,
             display_name=f"{placement.stack}-{name}",
             description=spec.description,
-            # The provider refuses it beside Private Service Connect, false too.
+            # Not false: the two conflict in the provider's schema as soon as both are written.
             dedicated_endpoint_enabled=None if private else spec.dedicated,
             private_service_connect_config=None
             if private is None
@@ -170,7 +170,7 @@ class Endpoint(pulumi.ComponentResource):
                 parent=self,
                 delete_before_replace=True,
                 ignore_changes=["trafficSplit"],
-                # Google takes no change of them, and the provider tries one.
+                # The provider tries to change them. Google does not take that of the first, and no source says that of the second.
                 replace_on_changes=["dedicatedEndpointEnabled", "privateServiceConnectConfig"],
             ),
         )
