@@ -164,6 +164,9 @@ def _rollout(spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _
     if probe and not cloud:
         fix = "declare callers instead: POST /sandbox/loads; or --cloud"
         raise SpecError("rollout", [Problem("--probe", "the sandbox runs no model that could answer", fix=fix)])
+    if probe and spec.endpoints[endpoint].private_service_connect:
+        fix = "leave it out: the readings of Cloud Monitoring decide"
+        raise SpecError("rollout", [Problem("--probe", "the endpoint answers only in the networks of its callers' projects", fix=fix)])
     requests = Probe.read(probe) if probe else None
     google, time = reach.google(spec, _sandbox(stack, cloud=cloud))
     source = Probe(google, place.endpoint, requests, time.now) if requests else None

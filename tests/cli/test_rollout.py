@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+SERVED = {
+    "callers": [],
+    "model": "projects/p/locations/us-east5/models/m@champion",
+    "machine_type": "n1-standard-2",
+    "rollout": {"traffic_percent": [10, 100], "hold_minutes": 60, "guards": {"p95_ms": 80}},
+}
 STACK = {
     "gcp:project": "tw-shop-ml",
     "accelform:schema": 1,
@@ -18,12 +24,8 @@ STACK = {
     "accelform:budgets": {"monthly": {"amount": "350 USD"}},
     "accelform:endpoints": {
         "bare": {"callers": []},
-        "recommend": {
-            "callers": [],
-            "model": "projects/p/locations/us-east5/models/m@champion",
-            "machine_type": "n1-standard-2",
-            "rollout": {"traffic_percent": [10, 100], "hold_minutes": 60, "guards": {"p95_ms": 80}},
-        },
+        "recommend": SERVED,
+        "inside": SERVED | {"private_service_connect": {"projects": ["tw-shop-web"]}},
     },
 }
 
@@ -58,6 +60,7 @@ def folder(tmp_path: Path) -> str:
         (("recomend",), "there is no such endpoint in the stack file"),
         (("recomend",), "allowed: recommend"),
         (("recommend", "--probe", "/nowhere/x.json"), "the sandbox runs no model that could answer"),
+        (("inside", "--probe", "/nowhere/x.json", "--cloud"), "the endpoint answers only in the networks of its callers' projects"),
     ],
 )
 def test_what_is_wrong_is_said(accelform: Callable[..., Any], folder: str, arguments: tuple[str, ...], said: str) -> None:

@@ -56,6 +56,14 @@ def nothing(here: Region, *command: str) -> None:
     assert done.code == 0, done.out + done.err
 
 
+def outputs(here: Region) -> dict[str, Any]:
+    """Outputs of the stack."""
+    done = here.pulumi("stack", "output", "--json", "--stack", STACK)
+    assert done.code == 0, done.out + done.err
+    found: dict[str, Any] = done.json
+    return found
+
+
 def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
     """Shares and replicas change in place, a machine beside the old one, which the plan says; a destroy undeploys before the endpoint goes."""
     base["accelform:models"] = {"recommender": {"image": IMAGE, "port": 8080, "predict_route": "/predict", "health_route": "/health"}}
@@ -100,14 +108,30 @@ def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callabl
 
 
 def test_another_endpoint_takes_its_models_along(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
-    """What makes the endpoint anew undeploys its models before, and deploys them on the new one."""
+    """What makes the endpoint anew undeploys its models before, and deploys them on the new one; where it is reached is an output."""
     base["accelform:models"] = {"recommender": {"image": IMAGE, "port": 8080, "predict_route": "/predict", "health_route": "/health"}}
     one = {"callers": [], "model": "recommender", "machine_type": "n1-standard-2"}
     base["accelform:endpoints"] = {"recommend": one}
     here = region(base)
     assert set(here.accelform("up", "--json").changes) == {"create"}
-    here.write(base | {"accelform:endpoints": {"recommend": one | {"dedicated": False}}})
+    reached = outputs(here)
+    assert reached["endpoint_dns"] == {"recommend": Asked(here).body["dedicatedEndpointDns"]}
+    assert reached["endpoint_attachments"] == {}
+
+    private = one | {"private_service_connect": {"projects": ["tw-shop-web"]}}
+    here.write(base | {"accelform:endpoints": {"recommend": private}})
     changed = here.accelform("up", "--json")
     assert changed.changes["replace"] == 2, changed.out + changed.err
     assert Asked(here).shares == {"champion": 100}
+    (deployed,) = Asked(here).body["deployedModels"]
+    reached = outputs(here)
+    assert reached["endpoint_dns"] == {}
+    assert reached["endpoint_attachments"] == {"recommend": {"champion": deployed["privateEndpoints"]["serviceAttachment"]}}
     nothing(here, "preview")
+
+    # Another list of projects is another endpoint, though the official provider would try to change it.
+    private["private_service_connect"]["projects"].append("tw-shop-app")
+    here.write(base | {"accelform:endpoints": {"recommend": private}})
+    changed = here.accelform("up", "--json")
+    assert changed.changes["replace"] == 2, changed.out + changed.err
+    assert Asked(here).body["privateServiceConnectConfig"]["projectAllowlist"] == ["tw-shop-app", "tw-shop-web"]
