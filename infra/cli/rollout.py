@@ -245,7 +245,7 @@ def _plan(
         parsed = guarding.parse(texts)
     except SpecError as error:
         problems.extend(error.problems)
-    if shares and held and held < 60:
+    if hold is not None and held < 60 and not any(one.path == "--hold" for one in problems):
         problems.append(Problem("--hold", f"{held:g} s is shorter than a reading takes", "1m or longer"))
     if problems or parsed is None:
         raise SpecError("rollout", problems)
