@@ -240,7 +240,11 @@ def _plan(
 
     shares, held = take(_steps, "--steps", steps, shares), take(_seconds, "--hold", hold, held)
     warm = take(_seconds, "--keep-warm", keep_warm, warm)
-    parsed = None
+    parsed, alias = None, ""
+    try:
+        alias = reach.alias(spec, stack, endpoint)
+    except SpecError as error:
+        problems.extend(error.problems)
     try:
         parsed = guarding.parse(texts)
     except SpecError as error:
@@ -249,7 +253,7 @@ def _plan(
         problems.append(Problem("--hold", f"{held:g} s is shorter than a reading takes", "1m or longer"))
     if problems or parsed is None:
         raise SpecError("rollout", problems)
-    return Plan(to, shares, held, parsed, warm)
+    return Plan(to, shares, held, parsed, warm, alias)
 
 
 EXAMPLES = {"--steps": "10,50,100", "--hold": "60m"}
