@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 DURATION = re.compile(r"([0-9]{1,6})(s|m|min|h)")
+VERSION = re.compile(r"[0-9]{1,19}|[a-z][a-z0-9-]{0,126}[a-z0-9]")
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 LONGEST_SECONDS = 7 * 24 * 3600
 ALL = "all"
@@ -240,6 +241,8 @@ def _plan(
 
     shares, held = take(_steps, "--steps", steps, shares), take(_seconds, "--hold", hold, held)
     warm = take(_seconds, "--keep-warm", keep_warm, warm)
+    if not VERSION.fullmatch(to):
+        problems.append(Problem("--to", f"{to!r} is no version", "its number, or an alias, such as candidate"))
     parsed, alias = None, ""
     try:
         alias = reach.alias(spec, stack, endpoint)

@@ -236,7 +236,10 @@ class Google:
         *collections, verb = method.split(".")
         with self._lock:  # the client makes its classes when they are first asked for
             root = self.settings.root(name, place)
-            request = getattr(_collection(name, version, root, tuple(collections)), verb)(**arguments)
+            try:
+                request = getattr(_collection(name, version, root, tuple(collections)), verb)(**arguments)
+            except TypeError as error:  # a name that is none: the client holds it against the document's pattern
+                raise ProviderError(f"{method}: {error}") from None
         request.uri = _at(request.uri, root)
         return request
 
