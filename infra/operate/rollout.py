@@ -260,15 +260,16 @@ class Rollout:
                 said = "; ".join(breach.line() for breach in broken)
                 self._to("returning", f"at {self._share(step)} %, {said}", why=said)
                 return
-            if now >= ends and plan.proven(reading):
+            lacks = self._lacks(plan, moments, since, now)
+            if now >= ends and not lacks:
                 break
             if now >= limit:
-                said = f"nothing is proven in {(now - since) / 60:g} min: {plan.lacks(reading)}"
+                said = f"nothing is proven in {(now - since) / 60:g} min: {lacks}"
                 self._to("returning", f"at {self._share(step)} %, {said}", why=said)
                 return
             if now >= ends and not told:
                 told = True
-                self._say("unproven", f"{plan.lacks(reading)}: held on until {moment(limit)} at most", until=limit)
+                self._say("unproven", f"{lacks}: held on until {moment(limit)} at most", until=limit)
                 self._hold(limit - now, self._about(), {"traffic": self._shares(step)})
             self._time.wait(min(INTERVAL_SECONDS, (ends if now < ends else limit) - now))
         self._compared(moments, since, now)
@@ -429,6 +430,14 @@ class Rollout:
         if not found and now - since > WINDOW_SECONDS and plan.proven(late):
             found = plan.breaches(late, f"in the last {WINDOW_SECONDS / 60:.0f} min")
         return found
+
+    def _lacks(self, plan: Guards, moments: list[Moment], since: float, now: float) -> str:
+        """What the step is not proven by yet; empty where it is. What fell silent was well once, and is not known to be so now."""
+        id = self.journal.data["to"]["id"]
+        if lacks := plan.lacks(readings.total(moments, id, since)):
+            return lacks
+        silent = now - since > WINDOW_SECONDS and not readings.total(moments, id, now - WINDOW_SECONDS).requests
+        return f"no request in the last {WINDOW_SECONDS / 60:.0f} min" if silent else ""
 
     def _compared(self, moments: list[Moment], since: float, now: float) -> None:
         if self._share(int(self.journal.data["step"])) == 100:

@@ -163,6 +163,21 @@ def test_requests_without_latencies_prove_nothing_of_latencies(shop: Shop) -> No
     settled(shop)
 
 
+def test_what_fell_silent_is_not_proven(shop: Shop) -> None:
+    """A hundred good answers at first, then none is told of: the step does not pass by the old ones."""
+    shop.callers()
+    source = Monitoring(shop.google(), ENDPOINT)
+
+    class Silent:
+        def moments(self, start: float, end: float) -> list[Moment]:
+            return source.moments(start, min(end, start + 15 * 60))
+
+    ended = shop.rollout(Silent()).start(shop.plan(minutes=30))
+    assert ended.phase == "returned"
+    assert ended.why == "nothing is proven in 60 min: no request in the last 10 min"
+    settled(shop)
+
+
 def test_a_return_waits_for_the_deploy_that_was_cut_off(shop: Shop) -> None:
     """Killed while the new version comes up, then rolled back: it is not left there when it has come."""
     kill = len(shop.cloud.calls)
