@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 DURATION = re.compile(r"([0-9]{1,6})(s|m|min|h)")
+VERSION = re.compile(r"[0-9]{1,19}|[a-z][a-z0-9-]{0,126}[a-z0-9]")
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 LONGEST_SECONDS = 7 * 24 * 3600
 ALL = "all"
@@ -243,16 +244,22 @@ def _plan(
 
     shares, held = take(_steps, "--steps", steps, shares), take(_seconds, "--hold", hold, held)
     warm = take(_seconds, "--keep-warm", keep_warm, warm)
-    parsed = None
+    if not VERSION.fullmatch(to):
+        problems.append(Problem("--to", f"{to!r} is no version", "its number, or an alias, such as candidate"))
+    parsed, alias = None, ""
+    try:
+        alias = reach.alias(spec, stack, endpoint)
+    except SpecError as error:
+        problems.extend(error.problems)
     try:
         parsed = guarding.parse(texts)
     except SpecError as error:
         problems.extend(error.problems)
-    if shares and held and held < 60:
+    if hold is not None and held < 60 and not any(one.path == "--hold" for one in problems):
         problems.append(Problem("--hold", f"{held:g} s is shorter than a reading takes", "1m or longer"))
     if problems or parsed is None:
         raise SpecError("rollout", problems)
-    return Plan(to, shares, held, parsed, warm)
+    return Plan(to, shares, held, parsed, warm, alias)
 
 
 EXAMPLES = {"--steps": "10,50,100", "--hold": "60m"}

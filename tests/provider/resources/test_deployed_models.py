@@ -536,6 +536,17 @@ def test_what_is_held_is_left(vertex: Vertex, provider: Driver, make: Any) -> No
     assert vertex.deployed()[challenger]["dedicatedResources"]["minReplicaCount"] == 1
 
 
+def test_a_reservation_with_no_names_is_one_without(vertex: Vertex, provider: Driver, make: Any) -> None:
+    """A program may write an empty list: a refresh leaves it, and nothing is deployed anew for it."""
+    machine = {"machineType": "g2-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
+    id, state, inputs = make(of(models={"champion": one(**machine, reservation={"affinity": "ANY_RESERVATION", "names": []})}))
+    _, state, found = provider.read(TOKEN, id, state, inputs)
+    assert found == inputs
+    plain = provider.checked(TOKEN, of(models={"champion": one(**machine, reservation={"affinity": "ANY_RESERVATION"})}))
+    provider.update(TOKEN, id, state, inputs, plain)
+    assert vertex.calls() == []
+
+
 def test_held_traffic_refuses_what_would_move_it(vertex: Vertex, provider: Driver, make: Any) -> None:
     """A controller that walks from one to another is not overtaken; what has no traffic comes and goes."""
     id, state, inputs = make(of(models={"champion": one(), "idle": one(traffic=0)}))
