@@ -25,7 +25,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
-    if spec.spend_caps or spec.models or served:
+    queued = any(one.queued for one in spec.tpu_slices.values())
+    if spec.spend_caps or spec.models or served or queued:
         held = names.holds(spec.project, stack)
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
@@ -48,6 +49,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             network=network,
             account=identity.accounts[purpose],
             after=identity.grants[purpose],
+            opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
 
     endpoints = {}

@@ -85,10 +85,10 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
                 provisioning=one.provisioning,
                 way=one.chosen_way,
                 machine_type=one.shape.machine_type,
-                chips=one.shape.chips,
+                chips=one.shape.chips * one.slices,
                 runtime_version=one.shape.runtime_version,
                 boot_disk_gib=one.boot_disk_gib,
-                hosts=one.shape.hosts,
+                hosts=one.hosts,
             )
             for name, one in spec.tpu_slices.items()
         )

@@ -23,7 +23,7 @@ import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from infra import gcp, names
+from infra import accelform, gcp, names
 from infra.catalog import confirmed, tpu, zones
 from infra.catalog.fits import judge
 from infra.catalog.fits_tpu import able
@@ -32,6 +32,7 @@ from infra.catalog.wish import API_NAMES, Provisioning, Wish
 from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
+from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern, problem
 
@@ -98,6 +99,8 @@ class TpuSliceSpec(Spec):
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    queued: QueuedSpec | None = None
+    """Asks the Cloud TPU API for it by its queue: the request waits until there is room. (default: what has no room now fails)"""
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:
@@ -128,13 +131,23 @@ class TpuSliceSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        if problems := [*self._is_known(info), *self._fits_provisioning()]:
+        if problems := [*self._is_known(info), *self._fits_provisioning(), *check_queued(self.queued, self.chosen_way)]:
             raise ProblemsError(problems)
         return self
 
     @property
     def shape(self) -> tpu.TpuShape:
         return tpu.shape(self.accelerator_type)
+
+    @property
+    def slices(self) -> int:
+        """Slices of this kind: one, or as many as one request of the queue is for."""
+        return self.queued.nodes if self.queued else 1
+
+    @property
+    def hosts(self) -> int:
+        """Hosts of all its slices."""
+        return self.shape.hosts * self.slices
 
     @property
     def chosen_way(self) -> Way:
@@ -196,9 +209,9 @@ class TpuSliceSpec(Spec):
                 f"{self.provisioning} capacity cannot consume a reservation",
                 fix="remove it, or set `provisioning: reservation`",
             )
-        if self.reservation and self.chosen_way == "tpu-api":
+        if self.reservation and self.chosen_way == "tpu-api" and not self.queued:
             yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
-        if self.provisioning == "reservation" and self.chosen_way == "compute-engine" and not self.reservation:
+        if self.provisioning == "reservation" and (self.chosen_way == "compute-engine" or self.queued) and not self.reservation:
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
@@ -236,7 +249,7 @@ def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
 class TpuSlice(pulumi.ComponentResource):
     """A TPU slice inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
 
-    machine: gcp.compute.Instance | gcp.compute.InstanceGroupManager | gcp.tpu.V2Vm
+    machine: gcp.compute.Instance | gcp.compute.InstanceGroupManager | gcp.tpu.V2Vm | accelform.QueuedResource
 
     def __init__(
         self,
@@ -250,21 +263,24 @@ class TpuSlice(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:tpu_slice:TpuSlice", name, None, opts)
-        between = [] if spec.shape.single_host else self._between_hosts(name, placement, network, account)
+        between = self._between_hosts(name, placement, network, account) if spec.hosts > 1 else []
         child = pulumi.ResourceOptions(
             parent=self,
             depends_on=[*network.egress, *between, *after],
             delete_before_replace=True,  # the name is fixed, and the capacity may not be there twice
         )
-        on_compute_engine = self._instance if spec.shape.single_host else self._group
-        declare = on_compute_engine if spec.chosen_way == "compute-engine" else self._node
-        self.machine = declare(name, spec, placement, network, account, child)
-        self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way, "hosts": spec.shape.hosts})
+        if spec.queued:
+            self.machine = QueuedSlice(name, spec, spec.queued, placement=placement, network=network, account=account, opts=child).request
+        else:
+            on_compute_engine = self._instance if spec.shape.single_host else self._group
+            declare = on_compute_engine if spec.chosen_way == "compute-engine" else self._node
+            self.machine = declare(name, spec, placement, network, account, child)
+        self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way, "hosts": spec.hosts})
 
     def _between_hosts(
         self, name: str, placement: Placement, network: Network, account: gcp.serviceaccount.Account
     ) -> list[pulumi.Resource]:
-        """Lets the hosts of the slice, and nobody else, reach each other. In a network of others that is theirs to do."""
+        """Lets its hosts, of all its slices, and nobody else, reach each other. In a network of others that is theirs to do."""
         if network.own is None:
             return []
         return [

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from infra import queued_nodes
 from infra.catalog import fits_tpu, tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item
+from infra.cost import queued
 from infra.cost.context import Context, bounds, parts, short, whole
 from infra.cost.disks import LOCAL_SSD_GIB, Disk, attached, disk_lines, local_ssd_lines, share_of_month
 from infra.cost.line import ALWAYS, MONTH, NOTHING, LineItem, Triple, free, listed, scaled, times, unknown
@@ -254,6 +256,7 @@ def _disks_of_template(resource: Declared, made_from: Declared, machine: Machine
 LINES = {
     "gcp:compute/instance:Instance": instance,
     "gcp:tpu/v2Vm:V2Vm": node,
+    queued_nodes.QUEUED: queued.lines,
     "gcp:compute/resizeRequest:ResizeRequest": resize_request,
     **dict.fromkeys(GROUPS, group),
     **dict.fromkeys(TEMPLATES, template),

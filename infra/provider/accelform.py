@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -31,7 +32,8 @@ class Accelform(Provider):
         http: Sends the requests. (default: to where the configuration says)
         pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
         say: Shows a note to the user, for a URN. (default: in the log of the engine that shook hands)
-        time: What time it is, for the end of holds. (default: where the calls go)
+        time: What time it is, in seconds since 1970. (default: where the calls go)
+        now: A clock in seconds, for deadlines.
     """
 
     version = "0.1.0"
@@ -42,10 +44,12 @@ class Accelform(Provider):
         pause: Callable[[float], bool] | None = None,
         say: Callable[[str, Note], None] | None = None,
         time: Callable[[], float] | None = None,
+        now: Callable[[], float] = monotonic,
     ) -> None:
         super().__init__()
         self._http = http
         self._time = time
+        self._now = now
         self._pause = pause or self.cancelled.wait
         self._say = say
         self._google: Google | None = None
@@ -76,7 +80,7 @@ class Accelform(Provider):
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         given = {key: value for key, value in Decoded(request.args).values.items() if not isinstance(value, Unknown)}
         settings = Settings(sandbox=str(given.get("sandbox", "")), charged=str(given.get("billingProject", "")))
-        self._google = Google(settings, self._pause, http=self._http, time=self._time)
+        self._google = Google(settings, self._pause, self._now, self._http, self._time)
         self._holds = str(given.get("holds", ""))
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
@@ -171,7 +175,9 @@ class Accelform(Provider):
     def _resource(self, kind: type[Resource], request: Any) -> Resource:
         if self._google is None:
             raise ProviderError("the provider is not configured")
-        return kind(self._google, getattr(request, "timeout", 0) or None)
+        say = self._say
+        tell = None if say is None else lambda note: say(request.urn, note)
+        return kind(self._google, getattr(request, "timeout", 0) or None, tell)
 
     def _held(self, kind: type[Resource], inputs: Mapping[str, Any]) -> list[Hold]:
         if self._google is None:

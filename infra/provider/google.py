@@ -84,7 +84,7 @@ class Google:
     Args:
         settings: Where they are.
         pause: Waits for seconds; true when the user cancelled meanwhile.
-        now: A clock in seconds, for the deadline of operations.
+        now: A clock in seconds, for deadlines.
         http: Sends the requests. (default: with Google's credentials; to the sandbox with none)
         time: What time it is there, in seconds since 1970. (default: this machine's; of the sandbox its own, which is ahead)
     """
@@ -99,7 +99,7 @@ class Google:
     ) -> None:
         self.settings = settings
         self._pause = pause
-        self._now = now
+        self.now = now
         self.time = time or (self._sandbox_time if settings.sandbox else _time)
         self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
         self._lock = threading.Lock()
@@ -182,10 +182,10 @@ class Google:
         """
         method = ".".join([*operation["name"].split("/")[0::2], "get"])
         allowed = seconds or OPERATION_SECONDS
-        deadline = self._now() + allowed
+        deadline = self.now() + allowed
         delay = FIRST_POLL_SECONDS
         while not operation.get("done"):
-            if self._now() > deadline:
+            if self.now() > deadline:
                 raise UnfinishedError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
             operation = self.call(api, method, place=place, name=operation["name"])
             if not operation.get("done"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a change means, for the user to read before it is made."""
+    """What a change means, for the user to read before it is made, or what goes on while it is."""
 
     text: str
     warns: bool = False
@@ -67,13 +67,15 @@ class Resource:
     Args:
         google: Google's APIs.
         seconds: How long an operation may take, where the program says so.
+        say: Tells the user what goes on. (default: nobody listens)
     """
 
     token: ClassVar[str]
 
-    def __init__(self, google: Google, seconds: float | None = None) -> None:
+    def __init__(self, google: Google, seconds: float | None = None, say: Callable[[Note], None] | None = None) -> None:
         self.google = google
         self.seconds = seconds
+        self.say: Callable[[Note], None] = say or (lambda note: None)
 
     @classmethod
     def check(cls, inputs: Mapping[str, Any]) -> Iterator[Failure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from infra import queued_nodes
 from infra.catalog import ask
 from infra.catalog.gpu import Gpu
 from infra.catalog.named import UnknownName, resolve
@@ -57,6 +58,10 @@ def rates(resources: Iterable[Declared], region: str) -> list[Rates]:
 
 def _names(resource: Declared) -> Iterator[str]:
     """What the catalogue calls the accelerators of a resource. A machine without any has none; what is not known yet is left out."""
+    if resource.type == queued_nodes.QUEUED:
+        for one in queued_nodes.asked(resource):
+            yield from _names(one.node)
+        return
     machine = ("machineType", "guestAccelerators.0.type")
     keys = {
         "gcp:compute/instance:Instance": machine,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from infra.sandbox.service import Body, Call
 
 
-DO = ("error", "drop", "lost", "kill", "kill-after", "fail", "slow")
+DO = ("error", "drop", "lost", "kill", "kill-after", "fail", "slow", "preempt")
 KINDS = {"str": str, "int": int, "int | None": int | None, "float": int | float}
 """How the fields of a fault are annotated -> what may stand there."""
 
@@ -30,7 +30,7 @@ class Fault:
     do: str
     """`error`: answers *code*. `drop`: cuts the connection before the call counts. `lost`: does the call, then cuts. `kill`, `kill-after`:
     ends process *pid* with signal 9 before, or after, the call is done. `fail`: the operation that is started fails with *code*.
-    `slow`: operations take *factor* times as long."""
+    `slow`: operations take *factor* times as long. `preempt`: takes a Spot node of the Cloud TPU API away, by its path."""
     at: int | None = None
     """The how-manieth matching call, from 1. (default: every one)"""
     times: int | None = None
@@ -125,7 +125,7 @@ class Faults:
         """
         self._lost, self._kill_after = False, None
         for item in self._set:
-            if item.fault.do in ("fail", "slow") or not item.strikes(method, path):
+            if item.fault.do in ("fail", "slow", "preempt") or not item.strikes(method, path):
                 continue
             if item.fault.do == "error":
                 raise Refused(item.fault.code, item.fault.message, status=item.fault.status)
@@ -157,6 +157,10 @@ class Faults:
             if item.fault.do == "fail" and item.strikes(_METHODS.get(verb, verb), f"{call.service.host}/{call.target}"):
                 return rpc_error(item.fault.status or "RESOURCE_EXHAUSTED", item.fault.message)
         return None
+
+    def preempts(self, path: str) -> bool:
+        """Whether a node that stands is taken away now."""
+        return any(item.fault.do == "preempt" and item.strikes("", path) for item in self._set)
 
     def shown(self) -> list[dict[str, Any]]:
         return [item.fault.shown() | {"seen": item.seen, "done": item.done} for item in self._set]

@@ -80,13 +80,14 @@ class Driver:
     Args:
         http: Sends its requests.
         pause: Waits for it; true when the user cancelled.
+        clocks: `time` and `now` of its Google.
     """
 
-    def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None) -> None:
+    def __init__(self, http: httpx.Client, pause: Callable[[float], bool] | None = None, **clocks: Callable[[], float]) -> None:
         self.waits: list[float] = []
         self.notes: list[tuple[str, bool]] = []
-        """What the user was told of a plan, and whether as a warning."""
-        self.provider = Accelform(http, pause or self._pause, lambda _, note: self.notes.append((note.text, note.warns)))
+        """What the user was told, and whether as a warning."""
+        self.provider = Accelform(http, pause or self._pause, lambda _, note: self.notes.append((note.text, note.warns)), **clocks)
         self.provider.Configure(provider_pb2.ConfigureRequest(args=encode({"sandbox": BASE})), Context())
 
     def _pause(self, seconds: float) -> bool:
@@ -140,5 +141,6 @@ class Driver:
         )
         return Decoded(self.provider.Update(request, Context()).properties).values
 
-    def delete(self, token: str, id: str, state: dict[str, Any]) -> None:
-        self.provider.Delete(provider_pb2.DeleteRequest(urn=self.urn(token), id=id, properties=encode(state)), Context())
+    def delete(self, token: str, id: str, state: dict[str, Any], *, timeout: float = 0) -> None:
+        request = provider_pb2.DeleteRequest(urn=self.urn(token), id=id, properties=encode(state), timeout=timeout)
+        self.provider.Delete(request, Context())

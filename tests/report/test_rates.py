@@ -27,6 +27,7 @@ def test_each_accelerator_stands_once_with_who_uses_it() -> None:
         [
             machine("one", machineType="ct6e-standard-1t"),
             Declared("gcp:tpu/v2Vm:V2Vm", "two", {"acceleratorType": "v6e-1"}),
+            Declared("accelform:tpu:QueuedResource", "three", {"multislice": {"node": {"acceleratorType": "v6e-1"}, "nodeCount": 2}}),
             Declared("gcp:compute/instanceTemplate:InstanceTemplate", "hosts", {"machineType": "ct6e-standard-4t"}),
             machine("plain", machineType="n2-standard-4"),
             machine("late", machineType=UNKNOWN),
@@ -41,7 +42,7 @@ def test_each_accelerator_stands_once_with_who_uses_it() -> None:
         "us-east5",
     )
     assert [(one.name, one.used_by) for one in found] == [
-        ("v6e-1", ("one", "two")),
+        ("v6e-1", ("one", "two", "three")),
         ("v6e-4", ("hosts",)),
         ("nvidia-tesla-t4", ("card",)),
         ("a3-highgpu-8g", ("eight",)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import Declared
+from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
 INSTANCE_TYPES = (
@@ -54,5 +55,5 @@ RULE = Rule(
     description="No machine has an external address.",
     remediation="leave out `accessConfigs`, or set `enableExternalIps: false`; ssh goes through IAP",
     severity="high",
-    find=find,
+    find=with_queued(find),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from infra.declared import Declared
+from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
 if TYPE_CHECKING:
@@ -122,5 +123,5 @@ RULE = Rule(
     description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
     remediation="set one of the zones named",
     severity="high",
-    find=find,
+    find=with_queued(find),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
+from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
 MACHINE_TYPES = (
@@ -48,5 +49,5 @@ RULE = Rule(
     description="Every machine runs under a service account of its own, with the scope cloud-platform.",
     remediation="give it an account of its own with the roles it needs, and scopes: [cloud-platform]",
     severity="high",
-    find=find,
+    find=with_queued(find),
 )

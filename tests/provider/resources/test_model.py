@@ -409,12 +409,11 @@ def test_a_cancel_before_anything_began_keeps_nothing(sandbox: Sandbox, inputs: 
     assert error.value.detail is None
 
 
-def test_a_slow_upload_runs_into_the_programs_timeout(sandbox: Sandbox, inputs: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_upload_runs_into_the_programs_timeout(sandbox: Sandbox, inputs: dict[str, Any]) -> None:
     """It is not lost: a destroy waits for it and takes it away."""
-    provider = Driver(sandbox.http())
     sandbox.cloud.clock.manual = True
     seconds = iter(range(0, 10**6, 20))
-    monkeypatch.setattr(provider.provider._google, "_now", lambda: float(next(seconds)))
+    provider = Driver(sandbox.http(), now=lambda: float(next(seconds)))
     request = provider_pb2.CreateRequest(urn=provider.urn(TOKEN), properties=encode(inputs), timeout=60)
     from driver import Context
 

@@ -117,7 +117,7 @@ def test_with_a_manual_clock_it_moves_with_time_alone() -> None:
     for seconds in (0, 59, 2, 300):
         cloud.clock.advance(seconds)
         seen.append(state(cloud.handle(Request("GET", HOST, f"{place}/q"))))
-    assert seen == ["ACCEPTED", "ACCEPTED", "PROVISIONING", "ACTIVE"]
+    assert seen == ["CREATING", "ACCEPTED", "PROVISIONING", "ACTIVE"]
 
 
 def test_a_node_of_it_is_being_created_until_it_is_active(cloud: Cloud, ask: Ask, queue: Callable[..., Any]) -> None:
@@ -145,6 +145,61 @@ def test_it_fails_when_it_is_no_longer_valid(cloud: Cloud, ask: Ask, queue: Call
     assert ask("GET", HOST, f"{NODES}/n").status == 404
 
 
+def test_a_late_problem_fails_it(cloud: Cloud, ask: Ask, queue: Callable[..., Any]) -> None:
+    """Any error of its nodes but a lack of room."""
+    queue(wish())
+    cloud.faults.add(Fault(do="fail", path="nodes/n", status="PERMISSION_DENIED", message="no such account"))
+    cloud.clock.advance(60)
+    assert ask("GET", HOST, f"{QUEUED}/q").body["state"] == {
+        "state": "FAILED",
+        "stateInitiator": "SERVICE",
+        "failedData": {"error": {"code": 7, "message": "no such account"}},
+    }
+
+
+def test_who_asks_finds_each_state(ask: Ask) -> None:
+    """A poll moves the clock to the next state, be it the end of an operation."""
+    ask("POST", HOST, QUEUED, wish(), queuedResourceId="q")
+    seen = [state(ask("GET", HOST, f"{QUEUED}/q")) for _ in range(4)]
+    assert seen == ["CREATING", "ACCEPTED", "PROVISIONING", "ACTIVE"]
+    ask("DELETE", HOST, f"{QUEUED}/q", force="true")
+    assert state(ask("GET", HOST, f"{QUEUED}/q")) == "DELETING"
+    assert ask("GET", HOST, f"{QUEUED}/q").status == 404
+
+
+def test_a_preempted_node_suspends_it_and_stays(cloud: Cloud, ask: Ask, done: Done, queue: Callable[..., Any]) -> None:
+    """Until it is deleted, or the queued resource by force."""
+    queue(wish(spot={}))
+    cloud.clock.advance(600)
+    ask("GET", HOST, f"{QUEUED}/q")
+    cloud.faults.add(Fault(do="preempt", path="nodes/n", times=1))
+    assert [ask("GET", HOST, f"{QUEUED}/q").body["state"] for _ in range(3)] == [
+        {"state": "ACTIVE", "stateInitiator": "SERVICE"},
+        {"state": "SUSPENDING", "stateInitiator": "SERVICE"},
+        {"state": "SUSPENDED", "stateInitiator": "SERVICE"},
+    ]
+    assert ask("GET", HOST, f"{NODES}/n").body["state"] == "PREEMPTED"
+    done(HOST, "v2", ask("DELETE", HOST, f"{QUEUED}/q"))
+    assert ask("GET", HOST, f"{NODES}/n").status == 200
+
+
+def test_on_demand_nodes_are_not_preempted(cloud: Cloud, ask: Ask, node: Any) -> None:
+    cloud.faults.add(Fault(do="preempt", path="nodes/n"))
+    assert ask("GET", HOST, f"{NODES}/n").body["state"] == "READY"
+
+
+def test_a_delete_that_fails_leaves_it_as_it_was(cloud: Cloud, ask: Ask, done: Done, queue: Callable[..., Any]) -> None:
+    queue(wish())
+    cloud.clock.advance(600)
+    cloud.faults.add(Fault(do="fail", method="DELETE", path="queuedResources/q", status="INTERNAL", times=1))
+    deleting = ask("DELETE", HOST, f"{QUEUED}/q", force="true")
+    assert ask("GET", HOST, f"{NODES}/n").body["state"] == "DELETING"
+    assert done(HOST, "v2", deleting).body["error"]["code"] == 13
+    assert (state(ask("GET", HOST, f"{QUEUED}/q")), ask("GET", HOST, f"{NODES}/n").body["state"]) == ("ACTIVE", "READY")
+    done(HOST, "v2", ask("DELETE", HOST, f"{QUEUED}/q", force="true"))
+    assert ask("GET", HOST, f"{NODES}/n").status == 404
+
+
 def test_it_does_not_begin_before_it_is_valid(cloud: Cloud, ask: Ask, queue: Callable[..., Any]) -> None:
     queue(wish(queueingPolicy={"validInterval": {"startTime": "2026-11-30T13:00:00Z", "endTime": "2026-11-30T14:00:00Z"}}))
     cloud.clock.advance(3500)
@@ -160,7 +215,7 @@ def test_without_its_node_it_is_suspended_and_waits_anew_after_a_reset(
     cloud.clock.advance(600)
     assert ask("POST", HOST, f"{QUEUED}/q:reset", {}).body["error"]["status"] == "FAILED_PRECONDITION"
     done(HOST, "v2", ask("DELETE", HOST, f"{NODES}/n"))
-    assert state(ask("GET", HOST, f"{QUEUED}/q")) == "SUSPENDED"
+    assert ask("GET", HOST, f"{QUEUED}/q").body["state"] == {"state": "SUSPENDED", "stateInitiator": "USER"}
     done(HOST, "v2", ask("POST", HOST, f"{QUEUED}/q:reset", {}))
     assert [state(ask("GET", HOST, f"{QUEUED}/q")) for _ in range(3)] == ["ACCEPTED", "PROVISIONING", "ACTIVE"]
 

@@ -1,12 +1,15 @@
 """
 Queued resources: a wish for nodes, and what becomes of it.
 
-ACCEPTED, then PROVISIONING while its nodes are made, then ACTIVE; WAITING_FOR_RESOURCES where a fault says that the zone is out of them;
-FAILED when `validUntil` passes first; SUSPENDED when its nodes are gone. Source: Google's page on managing queued resources.
+CREATING, then ACCEPTED, then PROVISIONING while its nodes are made, then ACTIVE; WAITING_FOR_RESOURCES where a fault says that the zone is
+out of them (`fail` on a node's path: RESOURCE_EXHAUSTED), FAILED where it fails with another status, or `validUntil` passes first;
+SUSPENDING, then SUSPENDED when its nodes are gone or preempted (`preempt`).
+Source: the states in the discovery document; Google's page on managing queued resources.
 """
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,13 +24,16 @@ from infra.sandbox.services.tpu.nodes import HOST
 
 RESOURCE = "projects.locations.queuedResources"
 WAITS, BUILDS, RETRIES = 60.0, 300.0, 60.0
-"""Seconds in ACCEPTED, in PROVISIONING, and between two looks at a zone without capacity."""
+"""Seconds until ACCEPTED ends, in PROVISIONING, and between two looks at a zone without capacity."""
+SUSPENDS = 30.0
+"""Seconds in SUSPENDING."""
+TAKEN_AWAY = ("PREEMPTED", "TERMINATED")
 DELETABLE = ("ACCEPTED", "FAILED", "SUSPENDED")
 """States in which no force is needed. Source: queuedResources.delete in the discovery document."""
 
 
 def _fill(call: Call, body: Body) -> None:
-    body |= {"name": call.target, "createTime": rfc3339(call.now), "state": {"state": "ACCEPTED", "stateInitiator": "USER"}}
+    body |= {"name": call.target, "createTime": rfc3339(call.now)}
     body["next"] = max(call.now + WAITS, _moment(call, body, "validAfter"))
 
 
@@ -71,28 +77,64 @@ def _wanted(body: Body) -> Iterator[tuple[str, Body]]:
 
 def settle(call: Call) -> None:
     """Moves every queued resource on to now. Runs before each request of the API."""
-    for _, name, body in call.cloud.store.every(HOST, "projects/"):
+    every = {name: body for _, name, body in call.cloud.store.every(HOST, "projects/")}
+    for name, body in every.items():
         if "/queuedResources/" in name:
             _advance(replace(call, owner=name, collection="", target=name), body)
+        elif body.get("state") == "DELETING" and body.get("queuedResource", name) not in every:
+            call.cloud.remove(HOST, name)  # by the force of a delete that has ended
+        elif body.get("state") == "READY" and _is_spot(body) and call.cloud.faults.preempts(f"{HOST}/{name}"):
+            call.cloud.store.put(HOST, name, body | {"state": "PREEMPTED"})
+
+
+def _is_spot(node: Body) -> bool:
+    scheduling = node.get("schedulingConfig", {})
+    return bool(scheduling.get("spot") or scheduling.get("preemptible"))
 
 
 def _advance(call: Call, body: Body) -> None:
     """One after the other, so that a moved clock finds what would have been."""
+    if "was" in body and not call.cloud.store.pending(HOST, call.target):
+        body = _undeleted(call, body)
     while (moment := body.get("next")) is not None and moment <= call.now:
         state = body["state"]["state"]
+        if state == "CREATING":
+            break
         if state in ("ACCEPTED", "WAITING_FOR_RESOURCES"):
             _provision(call, body, moment)
-        elif state == "PROVISIONING":
+        elif state == "SUSPENDING":
+            _set(body, "SUSPENDED", None)
+        else:
             for name, _ in _wanted(body):
                 node = call.cloud.store.get(HOST, name)
                 if node is not None and node["state"] == "CREATING":
                     call.cloud.store.put(HOST, name, node | {"state": "READY"})
             _set(body, "ACTIVE", None)
         call.cloud.store.put(HOST, call.target, body)
-    gone = body["state"]["state"] == "ACTIVE" and not any(call.cloud.store.get(HOST, name) for name, _ in _wanted(body))
-    if gone:
-        _set(body, "SUSPENDED", None)
+    if body["state"]["state"] == "ACTIVE":
+        _suspend(call, body)
+
+
+def _suspend(call: Call, body: Body) -> None:
+    """One whose nodes somebody deleted, or Google took away. `stateInitiator` says who, by the discovery document."""
+    nodes = [node for name, _ in _wanted(body) if (node := call.cloud.store.get(HOST, name)) is not None]
+    if not nodes:
+        _set(body, "SUSPENDED", None, {"stateInitiator": "USER"})
         call.cloud.store.put(HOST, call.target, body)
+    elif any(node["state"] in TAKEN_AWAY for node in nodes):
+        _set(body, "SUSPENDING", call.now + SUSPENDS)
+        call.cloud.store.put(HOST, call.target, body)
+
+
+def _undeleted(call: Call, body: Body) -> Body:
+    """A delete that failed leaves it and its nodes as they were."""
+    was = body["was"]
+    for name, state in was["nodes"].items():
+        if (node := call.cloud.store.get(HOST, name)) is not None:
+            call.cloud.store.put(HOST, name, node | {"state": state})
+    body = {key: value for key, value in body.items() if key != "was"} | {"state": was["state"], "next": was["next"]}
+    call.cloud.store.put(HOST, call.target, body)
+    return body
 
 
 def _provision(call: Call, body: Body, moment: float) -> None:
@@ -102,11 +144,16 @@ def _provision(call: Call, body: Body, moment: float) -> None:
         _set(body, "FAILED", None, {"failedData": {"error": error}})
         return
     wanted = list(_wanted(body))
-    if any(call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted):
-        _set(body, "WAITING_FOR_RESOURCES", moment + RETRIES)
+    errors = (call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted)
+    failed: Body | None = next((one for one in errors if one), None)
+    if failed:
+        if failed["status"] == "RESOURCE_EXHAUSTED":
+            _set(body, "WAITING_FOR_RESOURCES", moment + RETRIES)
+        else:  # "some late-discovered problem with the request itself"
+            _set(body, "FAILED", None, {"failedData": {"error": {key: failed[key] for key in ("code", "message")}}})
         return
     for name, node in wanted:
-        made = {**node, "queuedResource": call.target}
+        made = {**copy.deepcopy(node), "queuedResource": call.target}
         if _provisioning(body) == "spot":
             made["schedulingConfig"] = {**node.get("schedulingConfig", {}), "spot": True}
         nodes.fill(replace(call, target=name), made)
@@ -132,29 +179,35 @@ def _moment(call: Call, body: Body, word: str) -> float:
 
 
 def _show(call: Call, body: Body) -> Body:
-    return {key: value for key, value in body.items() if key != "next"}
+    return {key: value for key, value in body.items() if key not in ("next", "was")}
 
 
 def get(call: Call) -> Any:
     """Who asks after one waits for it: the clock moves to its next state, so that the next call finds that."""
     answer = verbs.get(call)
-    moment = verbs.stored(call).get("next")
-    if moment is not None and not call.cloud.clock.manual:
-        call.cloud.clock.advance(moment - call.now)
+    moments = [operation["ends"] for operation in call.cloud.store.pending(HOST, call.target)]
+    if not moments and (moment := verbs.stored(call).get("next")) is not None:
+        moments = [moment]
+    if moments and not call.cloud.clock.manual:
+        call.cloud.clock.advance(min(moments) - call.now)
     return answer
 
 
 def delete(call: Call) -> Any:
-    """With `force`, its nodes go first."""
+    """With `force`, its nodes go first. Without it, what it left stays: a preempted node is no running one."""
     body = verbs.opened(call)
-    alive = [name for name, _ in _wanted(body) if (call.cloud.store.get(HOST, name) or {}).get("queuedResource") == call.target]
-    if alive and body["state"]["state"] not in DELETABLE and call.query.get("force") != "true":
-        state = body["state"]["state"]
+    stored = {name: call.cloud.store.get(HOST, name) or {} for name, _ in _wanted(body)}
+    own = {name: node for name, node in stored.items() if node.get("queuedResource") == call.target}
+    force, state = call.query.get("force") == "true", body["state"]["state"]
+    if own and state not in DELETABLE and not force:
         said = f"Queued resource {call.target} is {state} and has nodes; delete them first, or delete it with force."
         raise Refused(400, said, status="FAILED_PRECONDITION")
-    for name in alive:
-        call.cloud.remove(HOST, name)
-    _set(body, "DELETING", None)
+    body["was"] = {"state": body["state"], "next": body["next"], "nodes": {}}
+    if force:
+        body["was"]["nodes"] = {name: node["state"] for name, node in own.items()}
+        for name, node in own.items():
+            call.cloud.store.put(HOST, name, node | {"state": "DELETING"})
+    _set(body, "DELETING", None, {"stateInitiator": "USER"})
     call.cloud.store.put(HOST, call.target, body)
     return operations.start(call, "delete", None, 60, empty=True)
 
@@ -175,6 +228,8 @@ QUEUED = Kind(
     RESOURCE,
     id_from="query:queuedResourceId",
     seconds={"create": 10, "reset": 10},
+    during={"create": {"state": {"state": "CREATING", "stateInitiator": "USER"}}},
+    ready={"state": {"state": "ACCEPTED", "stateInitiator": "USER"}},
     fill=_fill,
     check=_check,
     show=_show,

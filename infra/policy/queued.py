@@ -1,0 +1,30 @@
+"""Rules of a Cloud TPU node hold for the nodes of a queued resource, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from infra.declared import Declared
+from infra.policy.rule import Broken
+from infra.queued_nodes import QUEUED, asked
+
+Find = Callable[[Declared, str], Iterator[Broken]]
+
+
+def with_queued(find: Find) -> Find:
+    """*find*, of each node where a resource asks for several; the zone is the resource's own."""
+
+    def found(resource: Declared, region: str) -> Iterator[Broken]:
+        if resource.type != QUEUED:
+            yield from find(resource, region)
+            return
+        seen: set[str] = set()
+        for one in asked(resource):
+            for broken in find(one.node, region):
+                path = broken.path if broken.path == "zone" else f"{one.path}.{broken.path}"
+                at = Broken(path, broken.message, broken.verdicts)
+                if str(at) not in seen:
+                    seen.add(str(at))
+                    yield at
+
+    return found
