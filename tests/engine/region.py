@@ -78,9 +78,18 @@ class Region:
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Asks the running sandbox about itself."""
+        return process.ask(self._sandbox, method, path, body)
+
+    @property
+    def base(self) -> str:
+        """Address of the running sandbox."""
+        return self._sandbox.base
+
+    @property
+    def _sandbox(self) -> process.Running:
         running = process.running(self.home.sandbox)
         assert running is not None
-        return process.ask(running, method, path, body)
+        return running
 
     def made(self) -> list[str]:
         """What stands in the sandbox and did not come with it; names that the service makes up are left out."""

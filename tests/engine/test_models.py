@@ -5,26 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import httpx
-
 from tests.engine.region import STACK, Region
-
-IMAGE = "us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:"
-NAME = "v1/projects/tw-shop-ml/locations/us-east5/models/try-recommender"
+from tests.engine.vertex import Vertex, model
 
 
 def versions(here: Region) -> dict[str, tuple[str, list[str]]]:
     """Version -> last letter of its image, its aliases."""
-    sandbox = here.accelform("sandbox", "status", "--json").json["base"]
-    answer = httpx.get(f"{sandbox}/us-east5-aiplatform.googleapis.com/{NAME}:listVersions", trust_env=False)
-    assert answer.status_code == 200, answer.text
-    return {one["versionId"]: (one["containerSpec"]["imageUri"][-1], sorted(one["versionAliases"])) for one in answer.json()["models"]}
+    return {one["versionId"]: (one["containerSpec"]["imageUri"][-1], sorted(one["versionAliases"])) for one in Vertex(here).versions}
 
 
 def test_a_model_comes_up_stays_changes_and_goes(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
     """Another image is another version of the same model, in place; a destroy leaves none."""
-    model = {"image": IMAGE + "a" * 64, "port": 8080, "predict_route": "/predict", "health_route": "/health", "env": {"BATCH": "8"}}
-    base["accelform:models"] = {"recommender": model}
+    base["accelform:models"] = {"recommender": model("a", env={"BATCH": "8"})}
     here = region(base)
     first = here.accelform("up", "--json")
     assert first.code == 0, first.out + first.err
@@ -35,7 +27,7 @@ def test_a_model_comes_up_stays_changes_and_goes(base: dict[str, Any], region: C
     refreshed = here.pulumi("refresh", *options)
     assert refreshed.code == 0, refreshed.out + refreshed.err
 
-    here.write(base | {"accelform:models": {"recommender": model | {"image": IMAGE + "b" * 64}}})
+    here.write(base | {"accelform:models": {"recommender": model("b", env={"BATCH": "8"})}})
     assert here.accelform("up", "--json").changes["update"] == 1
     assert versions(here) == {"1": ("a", ["champion", "default"]), "2": ("b", ["candidate"])}
     assert set(here.accelform("up", "--json").changes) == {"same"}
