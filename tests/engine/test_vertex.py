@@ -1,4 +1,4 @@
-"""An endpoint that serves two models, by the real engine: up, nothing to do, other shares, another machine, drift, gone."""
+"""A model and an endpoint that serves two of its versions, by the real engine: up, nothing to do, changes of each kind, drift, gone."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ def served(champion: int, **more: Any) -> dict[str, Any]:
     }
 
 
+def versions(endpoint: Vertex) -> dict[str, tuple[str, list[str]]]:
+    """Version -> last letter of its image, its aliases."""
+    return {one["versionId"]: (one["containerSpec"]["imageUri"][-1], sorted(one["versionAliases"])) for one in endpoint.versions}
+
+
 def nothing(here: Region, *command: str) -> None:
     """Runs a command that is to change nothing."""
     done = here.pulumi(*command, "--expect-no-changes", *OPTIONS)
@@ -29,8 +34,11 @@ def nothing(here: Region, *command: str) -> None:
 
 
 def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
-    """Shares and replicas change in place, a machine beside the old one, which the plan says; a destroy undeploys before the endpoint goes."""
-    base["accelform:models"] = {"recommender": model()}
+    """
+    Shares and replicas change in place, a machine beside the old one, which the plan says; another image is another version in place, and
+    one run uploads and deploys it; a destroy undeploys before the endpoint goes, and leaves no version.
+    """
+    base["accelform:models"] = {"recommender": model("a", env={"BATCH": "8"})}
     base["accelform:endpoints"] = {"recommend": served(90)}
     here = region(base)
     first = here.accelform("up", "--json")
@@ -38,6 +46,7 @@ def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callabl
     assert set(first.changes) == {"create"}
     endpoint = Vertex(here)
     assert endpoint.shares == {"champion": 90, "challenger": 10}
+    assert versions(endpoint) == {"1": ("a", ["candidate", "champion", "default"])}
     nothing(here, "preview")
     # The endpoint's own resource notes the split that it got after it was made, once: and then nobody takes the split away for that.
     assert here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS).code == 0
@@ -66,6 +75,13 @@ def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callabl
     assert drift.code == 0, drift.out + drift.err
     assert here.accelform("up", "--json").changes["update"] == 1
     assert endpoint.shares == {"champion": 50, "challenger": 50}
+
+    base["accelform:models"] = {"recommender": model("b", env={"BATCH": "8"})}
+    here.write(base | {"accelform:endpoints": {"recommend": other}})
+    assert here.accelform("up", "--json").changes["update"] == 2
+    assert versions(endpoint) == {"1": ("a", ["champion", "default"]), "2": ("b", ["candidate"])}
+    assert {one["displayName"]: one["modelVersionId"] for one in endpoint.deployed} == {"champion": "1", "challenger": "2"}
+    assert set(here.accelform("up", "--json").changes) == {"same"}
 
     gone = here.accelform("down", "--json")
     assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err

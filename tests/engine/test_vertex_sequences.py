@@ -13,26 +13,28 @@ import pytest
 from infra.provider.resources.model import LABEL
 from tests.engine.kills import killed_at
 from tests.engine.region import STACK, Ran, Region
-from tests.engine.vertex import HOST, Vertex, model
+from tests.engine.vertex import Vertex, model
 
-SHORT = (38, 39, 49)
-"""Together they change and break everything once."""
+SHORT = (10, 14, 28)
+"""A killed first up, a killed new machine, a failed deploy of another model, 503s and a refresh are among these."""
 LONG = range(7)
+VERTEX = "aiplatform"
+"""In the path of every call of Vertex AI, whichever of its hosts is asked."""
 CHANGES = ("traffic", "replicas", "image", "add", "remove", "machine")
 FAULTS: dict[str, list[dict[str, Any]]] = {
     "none": [],
     "slow": [{"do": "slow", "factor": 20}],
     "failed deploy": [{"do": "fail", "method": "deployModel", "times": 1}],
-    "503": [{"do": "error", "path": HOST, "method": "POST", "times": 1}],
-    "lost": [{"do": "lost", "path": HOST, "method": "POST", "times": 1}],
-    "lost split": [{"do": "lost", "path": HOST, "method": "PATCH", "times": 1}],
+    "503": [{"do": "error", "path": VERTEX, "method": "POST", "times": 1}],
+    "lost": [{"do": "lost", "path": VERTEX, "method": "POST", "times": 1}],
+    "lost split": [{"do": "lost", "path": VERTEX, "method": "PATCH", "times": 1}],
 }
 """What goes wrong during an `accelform up`. Twenty times as slow, a deploy does not end within the hour that the provider waits."""
 ENDS_WELL = ("none", "503", "lost", "lost split")
 """The provider gets over these by itself."""
 KILLS = ("kill", "kill-after")
-FIRST_CALLS = 30
-"""A run is killed at one of so many calls of Vertex AI: the first up makes about that many."""
+CALLS = 30
+"""A run is killed at one of so many calls of Vertex AI, early ones more often: the first up makes about that many, an update fewer."""
 STOPPED = 6
 """Exit code of an update that the cloud stopped."""
 NAMES = {"champion": "champion", "challenger": "candidate", "shadow": "candidate"}
@@ -94,12 +96,15 @@ class World:
         cuts = sorted(self._draw.choice(range(0, 101, 5)) for _ in names[1:])
         self._shares = {name: upper - lower for name, lower, upper in zip(names, [0, *cuts], [*cuts, 100], strict=True)}
 
-    def up(self, fault: str) -> None:
-        """`accelform up`. One that was stopped is followed by one that nothing stops."""
+    def up(self, fault: str, *, strikes: bool) -> None:
+        """`accelform up`. One that was stopped is followed by one that nothing stops. *strikes*: whether the fault surely comes about."""
         for one in FAULTS[fault]:
             self.here.ask("POST", "faults", one)
         done = self.here.accelform("up", "--json")
+        struck = [one["done"] for one in self.here.ask("GET", "faults")["faults"] if one["do"] != "slow"]
         self.here.ask("DELETE", "faults")
+        sys.stderr.write(f"  struck: {struck}, exit code {done.code}\n")
+        assert all(struck) or not strikes
         if done.code == STOPPED and fault not in ENDS_WELL:
             self.check()
             done = self.here.accelform("up", "--json")
@@ -107,8 +112,8 @@ class World:
 
     def killed(self, moment: str, *command: str) -> None:
         """Plain pulumi, killed at some call of Vertex AI. `recover`, where it is drawn, mends the state and changes nothing."""
-        call = self._draw.randrange(1, FIRST_CALLS)
-        was = killed_at(self.here, self.here.shell(), call, moment, *command, path=HOST)
+        call = min(self._draw.randrange(1, CALLS) for _ in range(2))
+        was = killed_at(self.here, self.here.shell(), call, moment, *command, path=VERTEX)
         sys.stderr.write(f"  {moment} at call {call} of {command[0]}: {'killed' if was else 'it had ended'}\n")
         if self._draw.random() < 1 / 2:
             before = self.vertex.shares
@@ -127,7 +132,7 @@ class World:
     def check(self) -> None:
         """What is true whenever nothing runs, also after a command that was stopped."""
         made_of = Counter(one["labels"][LABEL] for one in self.vertex.versions)
-        assert set(made_of.values()) == {1}, f"a version twice: {made_of}"
+        assert set(made_of.values()) <= {1}, f"a version twice: {made_of}"
         endpoint = self.vertex.endpoint
         split = endpoint.get("trafficSplit", {})
         assert sum(split.values()) in (0, 100), split
@@ -141,7 +146,7 @@ class World:
         assert sorted(one["displayName"] for one in deployed) == sorted(self._shares), deployed
         assert self.vertex.shares == self._shares
         assert sum(self.vertex.shares.values()) == (100 if deployed else 0)
-        versions = {alias: one for one in self.vertex.versions for alias in one["versionAliases"]}
+        versions = {alias: one for one in self.vertex.versions for alias in one.get("versionAliases", [])}
         assert versions["candidate"]["containerSpec"]["imageUri"] == model(self._letter)["image"]
         for one in deployed:
             name, machine = one["displayName"], one["dedicatedResources"]
@@ -169,10 +174,9 @@ def play(seed: int, steps: int, here: Region, base: dict[str, Any]) -> None:
             world.change(change)
         if trouble in KILLS:
             world.killed(trouble, "up")
-        world.up(trouble if trouble in FAULTS else "none")
+        world.up(trouble if trouble in FAULTS else "none", strikes=not step)  # a first up makes every kind of call
         if trouble == "refresh":
             world.refresh()
-    assert set(here.accelform("up", "--json").changes) == {"same"}
     if seed % 2:
         world.killed(draw.choice(KILLS), "destroy")
     gone = here.accelform("down", "--json")
@@ -182,7 +186,7 @@ def play(seed: int, steps: int, here: Region, base: dict[str, Any]) -> None:
 @pytest.mark.parametrize("seed", SHORT)
 def test_a_few_steps_come_true(seed: int, base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
     """Some; `make soak` plays longer ones. A seed always plays the same steps."""
-    play(seed, 3, region(base), base)
+    play(seed, 2, region(base), base)
 
 
 @pytest.mark.soak

@@ -27,15 +27,15 @@ class Vertex:
     def __init__(self, here: Region) -> None:
         self._here = here
 
-    def ask(self, method: str, path: str, body: Any = None, **params: str) -> dict[str, Any]:
-        """One call, which must pass."""
-        answer = httpx.request(method, f"{self._here.base}/{HOST}/v1/{path}", json=body, params=params, trust_env=False)
-        assert answer.status_code == 200, answer.text
-        return dict(answer.json())
+    def look(self, path: str) -> dict[str, Any]:
+        """What stands there; nothing where there is none yet."""
+        answer = httpx.get(f"{self._here.base}/{HOST}/v1/{path}", trust_env=False)
+        assert answer.status_code in (200, 404), answer.text
+        return dict(answer.json()) if answer.status_code == 200 else {}
 
     @property
     def endpoint(self) -> dict[str, Any]:
-        return self.ask("GET", ENDPOINT)
+        return self.look(ENDPOINT)
 
     @property
     def deployed(self) -> list[dict[str, Any]]:
@@ -50,10 +50,12 @@ class Vertex:
 
     def give(self, split: dict[str, int]) -> None:
         """Gives the traffic by id, as somebody would who does not know the stack."""
-        self.ask("PATCH", ENDPOINT, {"trafficSplit": split}, updateMask="trafficSplit")
+        url = f"{self._here.base}/{HOST}/v1/{ENDPOINT}"
+        answer = httpx.patch(url, json={"trafficSplit": split}, params={"updateMask": "trafficSplit"}, trust_env=False)
+        assert answer.status_code == 200, answer.text
 
     @property
     def versions(self) -> list[dict[str, Any]]:
         """Every version of the model."""
-        found: list[dict[str, Any]] = self.ask("GET", f"{MODEL}:listVersions")["models"]
+        found: list[dict[str, Any]] = self.look(f"{MODEL}:listVersions").get("models", [])
         return found
