@@ -45,6 +45,8 @@ class Region:
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self.folder = folder
         self.home = Home.of(folder)
+        self._shell: dict[str, str] = {}
+        self._prepared: tuple[bytes, process.Running | None] | None = None
         shutil.copy(ROOT / "Pulumi.yaml", folder / "Pulumi.yaml")
         (folder / "infra").symlink_to(ROOT / "infra")
         (folder / "stacks").mkdir()
@@ -64,8 +66,16 @@ class Region:
         return self._run(["pulumi", *arguments], self.shell() | env)
 
     def shell(self) -> dict[str, str]:
-        variables: Mapping[str, str | None] = self.accelform("env", "--json").json
-        return {key: value for key, value in (dict(os.environ) | dict(variables)).items() if value is not None}
+        """A shell that `accelform env` prepared: once, as a user does, until the stack file or the sandbox is another."""
+        if self._prepared is None or self._prepared != self._needs():
+            variables: Mapping[str, str | None] = self.accelform("env", "--json").json
+            self._shell = {key: value for key, value in (dict(os.environ) | dict(variables)).items() if value is not None}
+            self._prepared = self._needs()
+        return self._shell
+
+    def _needs(self) -> tuple[bytes, process.Running | None]:
+        """What a prepared shell is prepared for."""
+        return (self.folder / "stacks" / f"Pulumi.{STACK}.yaml").read_bytes(), process.running(self.home.sandbox)
 
     def _run(self, command: list[str], env: Mapping[str, str]) -> Ran:
         # A program is looked up on the PATH that it gets, as a shell does it.
