@@ -26,12 +26,12 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
     "slow": [{"do": "slow", "factor": 20}],
     "failed deploy": [{"do": "fail", "method": "deployModel", "times": 1}],
     "503": [{"do": "error", "path": VERTEX, "method": "POST", "times": 1}],
-    "lost": [{"do": "lost", "path": VERTEX, "method": "POST", "times": 1}],
+    "lost": [{"do": "lost", "path": f"{VERTEX}.*:(upload|deploy|undeploy|mutate)", "times": 1}],
     "lost split": [{"do": "lost", "path": VERTEX, "method": "PATCH", "times": 1}],
 }
 """What goes wrong during an `accelform up`. Twenty times as slow, a deploy takes more than three hours."""
 ENDS_WELL = ("none", "slow", "503", "lost", "lost split")
-"""The provider gets over these by itself."""
+"""The provider gets over these by itself. Of a lost answer to an endpoint's create, the official provider's call, the next up makes good."""
 KILLS = ("kill", "kill-after")
 CALLS = 30
 """A run is killed at one of so many calls of Vertex AI, early ones more often: the first up makes about that many, an update fewer."""
