@@ -31,7 +31,7 @@ FAULTS: dict[str, list[dict[str, Any]]] = {
 }
 """What goes wrong during an `accelform up`. Twenty times as slow, a deploy takes more than three hours."""
 ENDS_WELL = ("none", "slow", "503", "lost", "lost split")
-"""The provider gets over these by itself. Of a lost answer to an endpoint's create, the official provider's call, the next up makes good."""
+"""The accelform provider gets over these by itself; the create of an endpoint, which is not its call, is stopped by a lost answer."""
 KILLS = ("kill", "kill-after")
 CALLS = 30
 """A run is killed at one of so many calls of Vertex AI, early ones more often: the first up makes about that many, an update fewer."""
