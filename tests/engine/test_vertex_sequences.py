@@ -111,15 +111,14 @@ class World:
         self.check_is_so(done)
 
     def killed(self, moment: str, *command: str) -> None:
-        """Plain pulumi, killed at some call of Vertex AI. `recover`, where it is drawn, mends the state and changes nothing."""
+        """Plain pulumi, killed at some call of Vertex AI. `recover`, where it is drawn, mends the state."""
         call = min(self._draw.randrange(1, CALLS) for _ in range(2))
         was = killed_at(self.here, self.here.shell(), call, moment, *command, path=VERTEX)
         sys.stderr.write(f"  {moment} at call {call} of {command[0]}: {'killed' if was else 'it had ended'}\n")
         if self._draw.random() < 1 / 2:
-            before = self.vertex.shares
             done = self.here.accelform("recover", "--json")
             assert done.code == 0, done.out + done.err
-            assert self.vertex.shares == before
+            self.check()
 
     def refresh(self) -> None:
         """Looks, and touches nothing."""
