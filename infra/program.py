@@ -55,7 +55,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     endpoints = {}
     for name, endpoint in spec.endpoints.items():
         opts = pulumi.ResourceOptions(providers=[own]) if endpoint.served else None
-        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts).endpoint
+        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts)
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
@@ -64,4 +64,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
     pulumi.export("image_repository", storage.image_prefix)
     pulumi.export("models", {name: model.model.name for name, model in models.items()})
-    pulumi.export("endpoints", {name: endpoint.id for name, endpoint in endpoints.items()})
+    pulumi.export("endpoints", {name: made.endpoint.id for name, made in endpoints.items()})
+    dns = {name: endpoints[name].endpoint.dedicated_endpoint_dns for name, one in spec.endpoints.items() if one.has_dns}
+    pulumi.export("endpoint_dns", dns)
+    private: dict[str, object] = {
+        name: endpoints[name].attachments or {} for name, one in spec.endpoints.items() if one.private_service_connect
+    }
+    pulumi.export("endpoint_attachments", private)

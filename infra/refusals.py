@@ -66,6 +66,8 @@ def _in_words(
     if kind == "extra_forbidden" and holder is not None:
         if issubclass(holder, Spec) and key in holder.later:
             return Problem("", f"is not available yet ({holder.later[key]})", fix="leave it out in this version")
+        if issubclass(holder, Spec) and key in holder.never:
+            return Problem("", f"is not possible: {holder.never[key]}", fix="remove it")
         close = nearest(key, keys.names(holder), 1)
         return Problem("", "is not a key here", ", ".join(keys.names(holder)), f"did you mean `{close[0]}`?" if close else "remove it")
     if kind == "missing":

@@ -31,6 +31,8 @@ class Spec(BaseModel):
 
     later: ClassVar[dict[str, str]] = {}
     """Keys of the stack file's full form that this version does not accept, and what each will do."""
+    never: ClassVar[dict[str, str]] = {}
+    """Keys that somebody may look for and that Google has nothing for, and why."""
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:

@@ -42,6 +42,7 @@ class DeployedModels(pulumi.CustomResource):
             "foreign": foreign,
             "held": list(held) or None,
             "deployed": None,
+            "attachments": None,
             "others": None,
             "leftovers": None,
             "oneModel": None,
@@ -52,6 +53,11 @@ class DeployedModels(pulumi.CustomResource):
     def deployed(self) -> pulumi.Output[Mapping[str, Mapping[str, str]]]:
         """Id and version of what stands, by name."""
         return pulumi.Output.from_input(self.__dict__["deployed"])
+
+    @property
+    def attachments(self) -> pulumi.Output[Mapping[str, str]]:
+        """Service attachment by name, where the endpoint is reached by Private Service Connect."""
+        return pulumi.Output.from_input(self.__dict__["attachments"])
 
     @property
     def others(self) -> pulumi.Output[Mapping[str, str]]:

@@ -20,7 +20,7 @@ class SpendCap(pulumi.CustomResource):
         service: The one service: `services/ABCD-1234-EF56`. Immutable.
         display_name: Name of the budget, at most 60 characters.
         amount: What a month may cost, before credits, as Google writes it: `currencyCode`, `units` as text, `nanos`.
-        lifted: Lifts a cap that is enforced, until the next month begins.
+        lifted: Lifts a cap that is enforced, until the next month begins. To lift it again, say false, then true.
     """
 
     def __init__(

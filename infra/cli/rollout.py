@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 DURATION = re.compile(r"([0-9]{1,6})(s|m|min|h)")
+VERSION = re.compile(r"[0-9]{1,19}|[a-z][a-z0-9-]{0,126}[a-z0-9]")
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 LONGEST_SECONDS = 7 * 24 * 3600
 ALL = "all"
@@ -164,6 +165,9 @@ def _rollout(spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _
     if probe and not cloud:
         fix = "declare callers instead: POST /sandbox/loads; or --cloud"
         raise SpecError("rollout", [Problem("--probe", "the sandbox runs no model that could answer", fix=fix)])
+    if probe and spec.endpoints[endpoint].private_service_connect:
+        fix = "leave it out: the readings of Cloud Monitoring decide"
+        raise SpecError("rollout", [Problem("--probe", "the endpoint answers only in the networks of its callers' projects", fix=fix)])
     requests = Probe.read(probe) if probe else None
     google, time = reach.google(spec, _sandbox(stack, cloud=cloud))
     source = Probe(google, place.endpoint, requests, time.now) if requests else None
@@ -240,16 +244,22 @@ def _plan(
 
     shares, held = take(_steps, "--steps", steps, shares), take(_seconds, "--hold", hold, held)
     warm = take(_seconds, "--keep-warm", keep_warm, warm)
-    parsed = None
+    if not VERSION.fullmatch(to):
+        problems.append(Problem("--to", f"{to!r} is no version", "its number, or an alias, such as candidate"))
+    parsed, alias = None, ""
+    try:
+        alias = reach.alias(spec, stack, endpoint)
+    except SpecError as error:
+        problems.extend(error.problems)
     try:
         parsed = guarding.parse(texts)
     except SpecError as error:
         problems.extend(error.problems)
-    if shares and held and held < 60:
+    if hold is not None and held < 60 and not any(one.path == "--hold" for one in problems):
         problems.append(Problem("--hold", f"{held:g} s is shorter than a reading takes", "1m or longer"))
     if problems or parsed is None:
         raise SpecError("rollout", problems)
-    return Plan(to, shares, held, parsed, warm)
+    return Plan(to, shares, held, parsed, warm, alias)
 
 
 EXAMPLES = {"--steps": "10,50,100", "--hold": "60m"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -81,6 +81,12 @@ class FlexStartSpec(Spec):
 
 class ReplicasSpec(Spec):
     """The machines of one deployed model. Another machine, accelerator or service account is deployed anew; the numbers change in place."""
+
+    never: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("shared", "shared_resources", "pool", "resource_pool", "deployment_resource_pool"),
+        "Google shares no machines among custom containers, and every model of this file is one: each has machines of its own",
+    )
+    """Source: Google's guide "Share resources across deployments", its limitations, read 2026-11."""
 
     machine_type: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
     """Machine type of each replica, such as `n1-standard-2` or `g2-standard-8`. (default: none; it must be said)"""

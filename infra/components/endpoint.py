@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 import pulumi
-from pydantic import AfterValidator, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
 from infra.components.deployed_models import (
@@ -23,11 +23,33 @@ from infra.components.model import Model
 from infra.components.placement import Placement
 from infra.components.rollout import RolloutSpec
 from infra.errors import Problem, ProblemsError
-from infra.spec import Member, Name, Sentence, YesNo, distinct
+from infra.spec import Member, Name, Sentence, Spec, YesNo, distinct, pattern
 
 CALLER_ROLE = "roles/aiplatform.user"
 """The least predefined role with `aiplatform.endpoints.predict`, granted on the endpoint alone.
 Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 2026-11."""
+
+
+ConsumerProject = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(
+        r"[a-z][a-z0-9-]{4,28}[a-z0-9]", "is no project id (6 to 30 of a-z, 0-9 and -, a letter first, no - at the end)", "tw-shop-web"
+    ),
+]
+"""Source: https://cloud.google.com/resource-manager/docs/creating-managing-projects, read 2026-11."""
+
+
+class PrivateServiceConnectSpec(Spec):
+    """
+    Callers reach the endpoint by addresses in their own networks, which they connect to its service attachment, and not from the internet.
+
+    There Google judges by the project, and not by who calls: `enableSecurePrivateServiceConnect`, with IAM, is of v1beta1 alone. Source:
+    PrivateServiceConnectConfig in the discovery document aiplatform v1beta1, revision 20261106.
+    """
+
+    projects: Annotated[list[ConsumerProject], Field(min_length=1), AfterValidator(distinct)]
+    """Ids of the projects whose networks may connect; this one too, if it calls. Immutable: a change makes another endpoint."""
 
 
 class EndpointSpec(ReplicasSpec):
@@ -52,6 +74,9 @@ class EndpointSpec(ReplicasSpec):
     """What it is for, in a sentence."""
     dedicated: YesNo = True
     """Own DNS name, apart from other users' traffic. Immutable: a change makes another endpoint."""
+    private_service_connect: PrivateServiceConnectSpec | None = None
+    """Reached by Private Service Connect instead: by whoever is in a network of these projects, without a look at `callers`. Its service
+    attachment is there once a model is deployed. Immutable: a change makes another endpoint. (default: reached from the internet)"""
 
     @field_validator("model")
     @classmethod
@@ -61,6 +86,10 @@ class EndpointSpec(ReplicasSpec):
     @model_validator(mode="after")
     def _serves(self, info: ValidationInfo) -> Self:
         found = []
+        if self.private_service_connect and self.dedicated and "dedicated" in self.model_fields_set:
+            # They conflict in the provider's schema: resource_vertex_ai_endpoint.go, as its own tracker quotes it in 2026-05.
+            fix = "remove one: an own DNS name is public"
+            found.append(Problem("dedicated", "does not go together with private_service_connect", "one of the two", fix))
         settings = sorted(ReplicasSpec.model_fields.keys() & self.model_fields_set)
         if self.rollout and not self.model:
             found.append(Problem("rollout", "does nothing: no `model` is served, of which a version could come", fix="remove it"))
@@ -84,6 +113,11 @@ class EndpointSpec(ReplicasSpec):
         return self
 
     @property
+    def has_dns(self) -> bool:
+        """Whether it has a DNS name of its own."""
+        return self.dedicated and not self.private_service_connect
+
+    @property
     def served(self) -> dict[str, DeployedModelSpec]:
         """What is deployed, by name."""
         if not self.model:
@@ -103,6 +137,8 @@ class Endpoint(pulumi.ComponentResource):
     """An endpoint in the stack's region, what it serves, and a grant for each caller."""
 
     endpoint: gcp.vertex.AiEndpoint
+    attachments: pulumi.Output[Mapping[str, str]] | None
+    """Service attachment by deployed model, where one is deployed; only with Private Service Connect there are any."""
 
     def __init__(
         self,
@@ -114,6 +150,7 @@ class Endpoint(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:endpoint:Endpoint", name, None, opts)
+        private = spec.private_service_connect
         self.endpoint = gcp.vertex.AiEndpoint(
             name,
             name=names.endpoint_id(placement.project, placement.stack, name),
@@ -121,14 +158,20 @@ class Endpoint(pulumi.ComponentResource):
             location=placement.region,
             display_name=f"{placement.stack}-{name}",
             description=spec.description,
-            dedicated_endpoint_enabled=spec.dedicated,
+            # Not false: the two conflict in the provider's schema as soon as both are written.
+            dedicated_endpoint_enabled=None if private else spec.dedicated,
+            private_service_connect_config=None
+            if private is None
+            # Sorted: in another order it would be another endpoint.
+            else {"enable_private_service_connect": True, "project_allowlists": sorted(private.projects)},
             labels=placement.labels,
             # What is deployed, and its split, are of `DeployedModels`: after a refresh the provider would take the split away again.
             opts=pulumi.ResourceOptions(
                 parent=self,
                 delete_before_replace=True,
                 ignore_changes=["trafficSplit"],
-                replace_on_changes=["dedicatedEndpointEnabled"],  # Google takes no change of it, and the provider tries one
+                # The provider tries to change them. Google does not take that of the first, and no source says that of the second.
+                replace_on_changes=["dedicatedEndpointEnabled", "privateServiceConnectConfig"],
             ),
         )
         for member in spec.callers:
@@ -141,8 +184,9 @@ class Endpoint(pulumi.ComponentResource):
                 member=member,
                 opts=pulumi.ResourceOptions(parent=self.endpoint),
             )
+        self.attachments = None
         if spec.served:
-            DeployedModels(
+            self.attachments = DeployedModels(
                 name,
                 spec.served,
                 placement=placement,
@@ -151,5 +195,5 @@ class Endpoint(pulumi.ComponentResource):
                 update=spec.update,
                 foreign=spec.foreign,
                 opts=pulumi.ResourceOptions(parent=self),
-            )
+            ).deployed_models.attachments
         self.register_outputs({"endpoint": self.endpoint.id})

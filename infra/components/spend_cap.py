@@ -31,7 +31,10 @@ class SpendCapSpec(Spec):
     amount: Money
     """What a month may cost, before credits, in the billing account's currency."""
     lifted: YesNo = False
-    """Lifts a cap that is enforced, until the next month begins. While it is enforced, nothing else of it can be changed."""
+    """
+    Lifts a cap that is enforced, until the next month begins. While it is enforced, nothing else of it can be changed. It lifts once: for
+    another month's cap, say no, bring it up, then say yes.
+    """
 
 
 class SpendCap(pulumi.ComponentResource):

@@ -28,7 +28,6 @@ FREE = {
     "accelform:vertex:Model": "models are not charged until they are deployed",
     "gcp:billing/budget:Budget": "budgets are free",
     "gcp:monitoring/notificationChannel:NotificationChannel": "e-mail channels are free",
-    "gcp:vertex/aiEndpoint:AiEndpoint": "no charge until a model is deployed on it",
     "gcp:projects/service:Service": "only what is used of an API is billed",
     "gcp:logging/projectSink:ProjectSink": "routing logs is free; where they go to is billed",
     "gcp:kms/keyRing:KeyRing": "only key versions and operations are billed",

@@ -8,12 +8,13 @@ from typing import Any
 
 from infra.catalog import vertex
 from infra.catalog.vertex_prices import vertex_hour
-from infra.cost.context import Context, bounds, whole
-from infra.cost.line import LineItem, scaled, unknown
+from infra.cost.context import Context, bounds, short, whole
+from infra.cost.line import LineItem, free, scaled, unknown
 from infra.cost.machine import by_the_hour
 from infra.cost.usage import HOURS
 from infra.declared import UNKNOWN, Declared
 
+ENDPOINT = "gcp:vertex/aiEndpoint:AiEndpoint"
 MODEL_GARDEN = "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment"
 DEPLOYED_MODELS = "accelform:vertex:DeployedModels"
 DEDICATED = "deployConfig.dedicatedResources"
@@ -73,6 +74,16 @@ def deployed_model_lines(
     yield by_the_hour(name, f"{title}{machine_type} {provisioning}", provisioning, hour, scaled(replicas, HOURS), note)
 
 
+def endpoint(resource: Declared, context: Context) -> Iterator[LineItem]:
+    """The endpoint itself. Source: https://cloud.google.com/vertex-ai/pricing, read 2026-11: only what is deployed is billed."""
+    private = resource.get("privateServiceConnectConfig")
+    if private is None:
+        yield free(resource.name, short(resource), "no charge until a model is deployed on it")
+    else:
+        why = "no source says what an endpoint's own side of it costs; forwarding rules of its callers are on their bills"
+        yield unknown(resource.name, "Private Service Connect", why)
+
+
 def model_garden(resource: Declared, context: Context) -> Iterator[LineItem]:
     """A model of Model Garden on an endpoint of its own."""
     region, spec = resource.get("location"), f"{DEDICATED}.machineSpec"
@@ -126,4 +137,4 @@ def _provisioning(spot: Any, affinity: Any) -> str | None:
     return "spot" if spot else "reservation" if affinity == "SPECIFIC_RESERVATION" else "on-demand"
 
 
-LINES = {MODEL_GARDEN: model_garden, DEPLOYED_MODELS: deployed_models}
+LINES = {ENDPOINT: endpoint, MODEL_GARDEN: model_garden, DEPLOYED_MODELS: deployed_models}

@@ -69,16 +69,32 @@ class Guards:
         once: a version that fails every request is found out early, and one slow request proves nothing.
         """
         found = []
-        missing = max(self.least - reading.requests, 0)
         for guard in self.limits:
-            value, shown = _value(guard, reading, missing)
+            value, shown = _value(guard, reading, max(self.least - _known(guard, reading), 0))
             if value is not None and not guard.holds(value):
                 found.append(Breach(guard, shown, window, reading.requests))
         return found
 
+    def lacks(self, reading: Reading) -> str:
+        """
+        What is missing before it can be said that the guards hold; empty where nothing is.
+
+        Latencies are series of their own, which may be late or not there while requests are counted. And a percentile in the last bucket,
+        which has no upper end, is not known to be below a limit above that bucket's lower one.
+        """
+        if reading.requests < self.least:
+            return f"{reading.requests} of {self.least} requests"
+        for guard in self.limits:
+            if (known := _known(guard, reading)) < self.least:
+                return f"{guard.metric} of {known} of {self.least} requests"
+            found = reading.latencies.percentile(PERCENTILES[guard.metric]) if guard.metric in PERCENTILES else None
+            if found and found.most is None and guard.holds(found.value):
+                return f"{guard.metric} is {found} ms, and whether it is {guard.operator}{guard.limit:f} is unknown"
+        return ""
+
     def proven(self, reading: Reading) -> bool:
         """Whether there was traffic enough to say that the guards hold."""
-        return reading.requests >= self.least
+        return not self.lacks(reading)
 
     def texts(self) -> list[str]:
         return [*map(str, self.limits), f"{TRAFFIC}>={self.least}"]
@@ -140,19 +156,26 @@ def _one(text: str) -> Guard:
     limit = Decimal(number)
     if metric == RATE and limit > 1:
         raise ValueError("is above 1: a rate is a part of the requests\n0 to 1, such as 0.01 for one in a hundred")
-    if metric == TRAFFIC and limit != limit.to_integral_value():
-        raise ValueError("is not a whole number of requests\nfor example requests>=100")
+    if metric == RATE and limit == (1 if operator == "<=" else 0):
+        why = "always holds" if limit else "can never hold"
+        raise ValueError(f"is no limit: it {why}\nerror_rate<=0 for no error at all, error_rate<0.01 for fewer than one in a hundred")
+    if metric == TRAFFIC and (limit != limit.to_integral_value() or limit + (operator == ">") < 1):
+        raise ValueError("is not a whole number of requests, 1 or more\nfor example requests>=100")
     if metric in PERCENTILES and not limit:
         raise ValueError("is no limit: every request takes time\nmilliseconds above 0, such as 80")
     return Guard(metric, operator, limit)
 
 
+def _known(guard: Guard, reading: Reading) -> int:
+    """Of how many requests a guard's metric is known."""
+    return reading.requests if guard.metric == RATE else reading.latencies.count
+
+
 def _value(guard: Guard, reading: Reading, missing: int) -> tuple[float | None, str]:
-    total = reading.requests + missing
-    if not reading.requests:
+    if not _known(guard, reading):
         return None, ""
     if guard.metric == RATE:
-        return reading.errors / total, f"{reading.errors / reading.requests:.4g}"
+        return reading.errors / (reading.requests + missing), f"{reading.errors / reading.requests:.4g}"
     percent = PERCENTILES[guard.metric]
     judged, shown = reading.latencies.percentile(percent, missing), reading.latencies.percentile(percent)
     return (None, "") if judged is None else (judged.value, _shown(shown))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,12 +61,17 @@ class Distribution:
         return cls(tuple(bounds), tuple(counts))
 
     def __add__(self, other: Distribution) -> Distribution:
-        """Both together; where the buckets are others, on all their bounds, each bucket's count at its middle."""
+        """
+        Both together; where the buckets are others, on all their bounds, each bucket's count at its middle.
+
+        What is in a last bucket, without an end, stays in one: bounds above its lower end are left out.
+        """
         if not self.count or not other.count:
             return other if other.count else self
         if self.bounds == other.bounds:
             return Distribution(self.bounds, tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)))
-        bounds = tuple(sorted({*self.bounds, *other.bounds}))
+        known = min((one.bounds[-1] if one.bounds else 0.0 for one in (self, other) if one.counts[-1]), default=math.inf)
+        bounds = tuple(bound for bound in sorted({*self.bounds, *other.bounds}) if bound <= known)
         counts = [0] * (len(bounds) + 1)
         for one in (self, other):
             for index, count in enumerate(one.counts):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from infra import names
+from infra.components.deployed_models import CHAMPION
 from infra.errors import Problem, SpecError, nearest
 from infra.operate.rollout import Place
 from infra.operate.times import SandboxTime, Time, WallTime
@@ -42,6 +43,31 @@ def place(spec: StackSpec, stack: str, endpoint: str) -> Place:
         holds=names.holds(spec.project, stack),
         journal=names.journal(spec.project, stack, endpoint),
     )
+
+
+def alias(spec: StackSpec, stack: str, endpoint: str) -> str:
+    """
+    The alias by which the stack file names what serves all of the traffic: a rollout moves it at its end, so that file and endpoint agree.
+
+    Raises:
+        SpecError: The file names a version, or an alias that is given away with each upload: the next update would take the rollout back.
+    """
+    one = spec.endpoints[endpoint]
+    serving = {name: model for name, model in one.served.items() if len(one.served) == 1 or model.traffic == 100}
+    if not serving:
+        allowed = "one model with all of the traffic"
+        raise SpecError(f"stack {stack}", [Problem(f"endpoints.{endpoint}", "nothing has all of the traffic in the stack file", allowed)])
+    ((name, served),) = serving.items()
+    model, _, wanted = served.model.partition("@")
+    path = f"endpoints.{endpoint}.model" if one.model else f"endpoints.{endpoint}.deployed_models.{name}.model"
+    moving = spec.models[model].aliases if model in spec.models else []
+    if wanted.isdigit() or wanted in moving:
+        why = "is one version" if wanted.isdigit() else "is the version that was uploaded last"
+        fix = f"write {model}@{CHAMPION}: an alias that a rollout moves"
+        raise SpecError(
+            f"stack {stack}", [Problem(path, f"{served.model} {why}: the next update would undo the rollout", "an alias that stays", fix)]
+        )
+    return wanted or CHAMPION
 
 
 def _paused() -> Callable[[float], bool]:

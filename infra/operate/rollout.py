@@ -178,7 +178,10 @@ class Rollout:
         if not self.journal.is_open:
             raise self._refused("no rollout is unfinished here", f"the last one: {self.journal.phase or 'none'}")
         self._serving.settle()
-        self._say("resume", f"goes on: {self.journal.phase}, as {self.journal.address} says")
+        data = self.journal.data
+        shares, held = ", ".join(f"{share} %" for share in data["steps"]), float(data["hold_seconds"]) / 60
+        plan = f"{shares}, {held:g} min each, while {' and '.join(data['guards'])}"
+        self._say("resume", f"goes on as it was begun: {plan}; now {self.journal.phase}, as {self.journal.address} says")
         return self._run()
 
     def back(self) -> Outcome:
@@ -210,6 +213,7 @@ class Rollout:
             while self.journal.is_open:
                 phases[self.journal.phase]()
         except ForeignError as error:
+            self.journal.look()  # it may be another run of the same rollout, whose hold this is
             self._holds.release(self._place.endpoint, WHO)
             self._to("stopped", f"stopped, and left as it is: {error}", why=str(error))
         return Outcome(self.journal.phase, str(self.journal.data.get("why", "")))
@@ -256,15 +260,16 @@ class Rollout:
                 said = "; ".join(breach.line() for breach in broken)
                 self._to("returning", f"at {self._share(step)} %, {said}", why=said)
                 return
-            if now >= ends and plan.proven(reading):
+            lacks = self._lacks(plan, moments, since, now)
+            if now >= ends and not lacks:
                 break
             if now >= limit:
-                said = f"{reading.requests} requests in {(now - since) / 60:g} min prove nothing: {plan.least} are needed"
+                said = f"nothing is proven in {(now - since) / 60:g} min: {lacks}"
                 self._to("returning", f"at {self._share(step)} %, {said}", why=said)
                 return
             if now >= ends and not told:
                 told = True
-                self._say("unproven", f"{reading.requests} of {plan.least} requests: held on until {moment(limit)} at most", until=limit)
+                self._say("unproven", f"{lacks}: held on until {moment(limit)} at most", until=limit)
                 self._hold(limit - now, self._about(), {"traffic": self._shares(step)})
             self._time.wait(min(INTERVAL_SECONDS, (ends if now < ends else limit) - now))
         self._compared(moments, since, now)
@@ -278,6 +283,7 @@ class Rollout:
         meant = self._meant(data["model"], data["alias"])
         if meant not in (data["alias_was"], data["to"]["version"]):
             raise ForeignError(f"{data['alias']} is version {meant or 'none'} now, which somebody else chose")
+        self.journal.look()
         self._alias("to")
         keep = float(data["keep_warm_seconds"])
         kept = f"; version {self._version('from')} stays deployed for {keep / 60:g} min" if keep else ""
@@ -303,6 +309,7 @@ class Rollout:
         steps = range(-1, len(data["steps"]))
         self._split(self._shares(-1), [self._shares(step) for step in steps], needs=("from",))
         self._say("return", f"all traffic goes to version {self._version('from')} again")
+        self._serving.settle()  # the deploy of a run that was cut off may end yet, and would then stand there for nothing
         if data["alias_was"] == data["from"]["version"] and self._meant(data["model"], data["alias"]) == data["to"]["version"]:
             self._alias("from")
             self._say("alias", f"{data['alias']} is version {self._version('from')} again")
@@ -315,7 +322,7 @@ class Rollout:
     def _look(self) -> Look:
         self._serving.settle()
         try:
-            return self._serving.look()
+            return self._serving.look(beta=True)  # flex start is told by v1beta1 only, and the new version is to have it too
         except GoogleError as error:
             if error.code == 404:
                 raise self._refused("there is no such endpoint in the cloud yet", "", "accelform up, or pulumi up") from None
@@ -423,6 +430,14 @@ class Rollout:
         if not found and now - since > WINDOW_SECONDS and plan.proven(late):
             found = plan.breaches(late, f"in the last {WINDOW_SECONDS / 60:.0f} min")
         return found
+
+    def _lacks(self, plan: Guards, moments: list[Moment], since: float, now: float) -> str:
+        """What the step is not proven by yet; empty where it is. What fell silent was well once, and is not known to be so now."""
+        id = self.journal.data["to"]["id"]
+        if lacks := plan.lacks(readings.total(moments, id, since)):
+            return lacks
+        silent = now - since > WINDOW_SECONDS and not readings.total(moments, id, now - WINDOW_SECONDS).requests
+        return f"no request in the last {WINDOW_SECONDS / 60:.0f} min" if silent else ""
 
     def _compared(self, moments: list[Moment], since: float, now: float) -> None:
         if self._share(int(self.journal.data["step"])) == 100:

@@ -29,7 +29,8 @@ ARTIFACT = re.compile(r"gs://([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])(?:/[^\x00-\x1f
 ROUTE = re.compile(r"/[!-~]*")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 REFERENCE = re.compile(r"(?<!\$)\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
-DURATION = re.compile(r"[0-9]{1,6}s")
+DURATION = re.compile(r"[1-9][0-9]{0,5}s")
+"""No zero in front: Google answers a time in its shortest form, and another would differ from it for ever."""
 LONGEST_DEPLOYMENT_SECONDS = 2 * 60 * 60
 LAST_PORT = 65535
 VARIABLES, VARIABLE_BYTES, ENV_BYTES = 200, 128 * 1024, 512 * 1024
@@ -123,7 +124,7 @@ def check(inputs: Mapping[str, Any]) -> Iterator[Failure]:
     if isinstance(memory, int) and memory < 1:
         yield Failure(("sharedMemorySizeMb",), f"{memory} is no size\n  allowed: 1 or more, in MB of the machine's memory")
     timeout = inputs.get("deploymentTimeout")
-    if isinstance(timeout, str) and not (DURATION.fullmatch(timeout) and 0 < int(timeout[:-1]) <= LONGEST_DEPLOYMENT_SECONDS):
+    if isinstance(timeout, str) and not (DURATION.fullmatch(timeout) and int(timeout[:-1]) <= LONGEST_DEPLOYMENT_SECONDS):
         yield Failure(("deploymentTimeout",), f"{timeout!r} is no time for a deployment\n  allowed: 1s to {LONGEST_DEPLOYMENT_SECONDS}s")
 
 
@@ -180,4 +181,6 @@ def _probe(probe: Mapping[str, Any], name: str) -> Iterator[Failure]:
             yield Failure((name, key), f"{number} is too small\n  allowed: {least} or more")
     for way in given:
         if isinstance(asked := probe[way], dict):
+            if given == ["exec"] and asked.get("command") == []:
+                yield Failure((name, way, "command"), 'runs nothing\n  allowed: a command and its arguments, such as ["true"]')
             yield from _port(asked.get("port"), (name, way, "port"))

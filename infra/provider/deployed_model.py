@@ -153,6 +153,8 @@ def normal(settings: Mapping[str, Any]) -> dict[str, Any]:
         "accessLogging": bool(settings.get("accessLogging", False)),
         "containerLogging": bool(settings.get("containerLogging", True)),
     }
+    if found["reservation"]:
+        found["reservation"] = _there(found["reservation"])
     if found["scaleToZero"]:
         found["scaleToZero"] = {"initialReplicas": 1} | dict(found["scaleToZero"])
     return found

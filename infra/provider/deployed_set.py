@@ -75,7 +75,7 @@ def reach(serving: Serving, look: Look, goal: Goal) -> None:
             _one_after_the_other(serving, look, [model], named(look, model.name), goal)
     else:
         _beside(serving, new)
-    if "traffic" not in goal.held and goal.models:
+    if goal.models and ("traffic" not in goal.held or not look.deployed):  # where nothing was, nobody holds a split
         serving.split({goal.models[name].id: share for name, share in goal.traffic.items()})
     take_away(serving, [id for id in ours(serving.look()) if id not in wanted and not _is_held(look, goal, id)])
     if goal.foreign == "undeploy":

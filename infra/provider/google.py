@@ -122,6 +122,13 @@ class Google:
             CancelledError: The user cancelled.
             ProviderError: No answer came.
         """
+        return _object(self._sent(api, method, place, safe, arguments))
+
+    def content(self, api: str, method: str, **arguments: Any) -> bytes:
+        """The same of a call that answers what an object holds, whatever that is."""
+        return self._sent(api, method, "", None, arguments).content
+
+    def _sent(self, api: str, method: str, place: str, safe: bool | None, arguments: Mapping[str, Any]) -> httpx.Response:
         request = self._request(api, method, place, arguments)
         may_repeat = request.method in IDEMPOTENT if safe is None else safe
         backoff = FIRST_BACKOFF_SECONDS
@@ -137,7 +144,7 @@ class Google:
                     raise (UnclearError(told) if sent and not may_repeat else ProviderError(told)) from None
             else:
                 if answer.is_success:
-                    return _object(answer)
+                    return answer
                 refused = _refusal(answer)
                 if answer.status_code not in TRANSIENT or last:
                     raise refused
@@ -229,7 +236,10 @@ class Google:
         *collections, verb = method.split(".")
         with self._lock:  # the client makes its classes when they are first asked for
             root = self.settings.root(name, place)
-            request = getattr(_collection(name, version, root, tuple(collections)), verb)(**arguments)
+            try:
+                request = getattr(_collection(name, version, root, tuple(collections)), verb)(**arguments)
+            except TypeError as error:  # a name that is none: the client holds it against the document's pattern
+                raise ProviderError(f"{method}: {error}") from None
         request.uri = _at(request.uri, root)
         return request
 

@@ -15,6 +15,9 @@ from infra.provider.google import Google
 from infra.provider.json_object import Data, JsonObject
 from infra.provider.server import ProviderError
 
+FIELDS = ("traffic", "model", "replicas")
+"""What can be held. `model` is which version an alias means."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hold:
@@ -23,7 +26,7 @@ class Hold:
     resource: str
     """Full name in the cloud: `projects/P/locations/R/endpoints/E`."""
     fields: tuple[str, ...]
-    """Words of the resource's own: `traffic`, `model`, `replicas`."""
+    """Some of `FIELDS`."""
     who: str
     """The controller, such as `rollout`: it has one hold on a resource."""
     why: str
@@ -58,9 +61,11 @@ class Hold:
             ProviderError: It is no hold: somebody wrote the object by hand.
         """
         try:
+            if not isinstance(kept["fields"], list) or set(kept["fields"]) - set(FIELDS):
+                raise ValueError(f"fields is not a list of {', '.join(FIELDS)}")
             return cls(
                 resource=str(kept["resource"]),
-                fields=tuple(map(str, kept["fields"])),
+                fields=tuple(kept["fields"]),
                 who=str(kept["who"]),
                 why=str(kept.get("why", "")),
                 until=dt.datetime.fromisoformat(kept["until"]).timestamp(),

@@ -54,7 +54,7 @@ class JsonObject:
             try:
                 found = self._google.call(API, "objects.get", bucket=self._bucket, object=self._name, fields="generation")
                 generation = str(found["generation"])
-                content = self._google.call(API, "objects.get_media", bucket=self._bucket, object=self._name, generation=generation)
+                content = self._google.content(API, "objects.get_media", bucket=self._bucket, object=self._name, generation=generation)
             except GoogleError as error:
                 if error.code != NOT_THERE:
                     raise
@@ -62,7 +62,7 @@ class JsonObject:
                 if not self._is_there():
                     return 0, {}
                 continue
-            return int(generation), content
+            return int(generation), self._read(content)
         raise ProviderError(f"{self.address}: is written so often that it cannot be read")
 
     def write(self, content: Data, generation: int) -> int:
@@ -116,6 +116,19 @@ class JsonObject:
             self._google.wait(backoff)
             backoff *= 2
         raise AssertionError("every attempt returns, raises or is followed by another")
+
+    def _read(self, content: bytes) -> Data:
+        """
+        Raises:
+            ProviderError: It is something else. That it holds nothing is not known then.
+        """
+        try:
+            found = json.loads(content)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ProviderError(f"{self.address}: is no JSON object\n  fix: mend it, or remove it: then it holds nothing")
+        return found
 
     def _is_there(self) -> bool:
         try:

@@ -153,7 +153,9 @@ class Serving:
             OperationError: It failed, and nothing of it is left.
         """
         self._deploy(model.api, model.body())
-        found = self.look().deployed[model.id]
+        found = self.look().deployed.get(model.id)
+        if found is None:
+            raise ProviderError(f"{model.name}: {model.id} was deployed, and somebody undeployed it at once")
         if found.get("modelVersionId") != model.version:
             raise ProviderError(
                 f"{model.name}: {model.id} is the id of version {found.get('modelVersionId')} too, by chance\n  fix: give it another name"

@@ -137,5 +137,6 @@ def written(path: Path) -> str:
         elif step.replace("_", "a").replace("-", "a").isalnum():
             text += f".{step}" if text else step
         else:
-            text += f'["{step}"]'
+            quoted = step.replace('"', '\\"')
+            text += f'["{quoted}"]'
     return text

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+SERVED = {
+    "callers": [],
+    "model": "projects/p/locations/us-east5/models/m@champion",
+    "machine_type": "n1-standard-2",
+    "rollout": {"traffic_percent": [10, 100], "hold_minutes": 60, "guards": {"p95_ms": 80}},
+}
 STACK = {
     "gcp:project": "tw-shop-ml",
     "accelform:schema": 1,
@@ -16,13 +22,26 @@ STACK = {
     "accelform:environment": "dev",
     "accelform:owner": "ml-team",
     "accelform:budgets": {"monthly": {"amount": "350 USD"}},
+    "accelform:models": {
+        "recommender": {
+            "image": f"us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:{'0' * 64}",
+            "port": 8080,
+            "predict_route": "/predict",
+            "health_route": "/health",
+        }
+    },
     "accelform:endpoints": {
+        "moving": {"callers": [], "model": "recommender@candidate", "machine_type": "n1-standard-2"},
         "bare": {"callers": []},
-        "recommend": {
+        "recommend": SERVED,
+        "inside": SERVED | {"private_service_connect": {"projects": ["tw-shop-web"]}},
+        "pinned": {"callers": [], "model": "projects/p/locations/us-east5/models/m@2", "machine_type": "n1-standard-2"},
+        "split": {
             "callers": [],
-            "model": "projects/p/locations/us-east5/models/m@champion",
-            "machine_type": "n1-standard-2",
-            "rollout": {"traffic_percent": [10, 100], "hold_minutes": 60, "guards": {"p95_ms": 80}},
+            "deployed_models": {
+                name: {"model": "projects/p/locations/us-east5/models/m@champion", "machine_type": "n1-standard-2", "traffic": 50}
+                for name in ("a", "b")
+            },
         },
     },
 }
@@ -52,12 +71,26 @@ def folder(tmp_path: Path) -> str:
         (("recommend", "--hold", "60"), "'60' is no time"),
         (("recommend", "--hold", "-5m"), "is no time"),
         (("recommend", "--hold", "999999h"), "is no time"),
+        (("recommend", "--to", ""), "--to: '' is no version"),
+        (("recommend", "--to", "../x"), "--to: '../x' is no version"),
+        (("recommend", "--to", "champion?x=1"), "is no version"),
         (("recommend", "--hold", "5s"), "shorter than a reading takes"),
+        (("recommend", "--hold", "0m"), "shorter than a reading takes"),
+        (("recommend", "--guard", "requests>=0", "--guard", "p95_ms<80"), "1 or more"),
+        (("bare",), "nothing has all of the traffic in the stack file"),
+        (("split",), "nothing has all of the traffic in the stack file"),
+        (
+            ("pinned",),
+            "endpoints.pinned.model: projects/p/locations/us-east5/models/m@2 is one version: the next update would undo the rollout",
+        ),
         (("recommend", "--keep-warm", "soon"), "'soon' is no time"),
         (("recommend", "--guard", "p95<80"), "p95 is not known"),
+        (("moving",), "endpoints.moving.model: recommender@candidate is the version that was uploaded last"),
+        (("moving",), "fix: write recommender@champion: an alias that a rollout moves"),
         (("recomend",), "there is no such endpoint in the stack file"),
         (("recomend",), "allowed: recommend"),
         (("recommend", "--probe", "/nowhere/x.json"), "the sandbox runs no model that could answer"),
+        (("inside", "--probe", "/nowhere/x.json", "--cloud"), "the endpoint answers only in the networks of its callers' projects"),
     ],
 )
 def test_what_is_wrong_is_said(accelform: Callable[..., Any], folder: str, arguments: tuple[str, ...], said: str) -> None:

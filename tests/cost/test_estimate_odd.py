@@ -111,6 +111,7 @@ RICH = [
             },
         },
     ),
+    declared("gcp:vertex/aiEndpoint:AiEndpoint", "endpoint", {"location": REGION, "privateServiceConnectConfig": None}),
     declared(
         "gcp:vertex/aiEndpointWithModelGardenDeployment:AiEndpointWithModelGardenDeployment",
         "garden",

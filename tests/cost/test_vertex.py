@@ -11,10 +11,11 @@ from costing import assuming, declared, estimated, month, of, usd
 from infra.cost.context import Context
 from infra.cost.line import LineItem
 from infra.cost.usage import Usage
-from infra.cost.vertex import deployed_model_lines
+from infra.cost.vertex import ENDPOINT, LINES, deployed_model_lines
 from infra.declared import UNKNOWN, Declared, Secret
 
 REGION = "us-central1"
+PRIVATE = {"privateServiceConnectConfig": {"enablePrivateServiceConnect": True, "projectAllowlists": ["shop-web"]}}
 
 
 def garden(spec: dict[str, Any] | None = None, **change: Any) -> Declared:
@@ -39,6 +40,13 @@ def deployed(machine_type: Any = "n1-standard-4", accelerator: Any = None, count
         "context": Context([], Usage(), REGION),
     } | change
     return list(deployed_model_lines("model", **arguments))
+
+
+@pytest.mark.parametrize(("inputs", "status"), [({}, "free"), (PRIVATE, "unknown"), ({"privateServiceConnectConfig": UNKNOWN}, "unknown")])
+def test_an_endpoint_is_free_unless_it_is_private(inputs: dict[str, Any], status: str) -> None:
+    """No source says what Private Service Connect costs on the endpoint's side: it is no 0."""
+    (line,) = LINES[ENDPOINT](declared(ENDPOINT, "recommend", inputs), Context([], Usage(), REGION))
+    assert line.status == status
 
 
 def test_replicas_cost_what_compute_engine_asks_and_what_vertex_ai_adds() -> None:

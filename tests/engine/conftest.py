@@ -22,6 +22,7 @@ from tests.engine.region import Region
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
+PROVIDER = ("infra/provider/PulumiPlugin.yaml", "infra/provider/__main__.py")
 
 
 class Ran(NamedTuple):
@@ -41,7 +42,7 @@ class Project:
     def __init__(self, folder: Path, engine: Path, config: dict[str, Any]) -> None:
         self.folder = folder
         self.engine = engine
-        for name in ("Pulumi.yaml", "infra/__main__.py", "infra/policy/PulumiPolicy.yaml", "infra/policy/__main__.py"):
+        for name in ("Pulumi.yaml", "infra/__main__.py", "infra/policy/PulumiPolicy.yaml", "infra/policy/__main__.py", *PROVIDER):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / "stacks").mkdir()

@@ -17,11 +17,11 @@ def calls_of(region: Region, *arguments: str) -> int:
     return len(region.ask("GET", "calls")["calls"])
 
 
-def killed_at(region: Region, shell: dict[str, str], call: int, moment: str, *arguments: str) -> bool:
-    """Runs `pulumi ARGUMENTS` and kills it with -9 before or after a call. False where it ended before."""
+def killed_at(region: Region, shell: dict[str, str], call: int, moment: str, *arguments: str, path: str = "") -> bool:
+    """Runs `pulumi ARGUMENTS` and kills it with -9 before or after a call, of those to *path* alone. False where it ended before."""
     region.ask("DELETE", "faults")
     process = _pulumi(region, shell, arguments)
-    region.ask("POST", "faults", {"do": moment, "at": call, "pid": process.pid})
+    region.ask("POST", "faults", {"do": moment, "at": call, "pid": process.pid, "path": path})
     code = process.wait(SECONDS)
     region.ask("DELETE", "faults")
     return code == -9

@@ -45,6 +45,8 @@ class Region:
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self.folder = folder
         self.home = Home.of(folder)
+        self._shell: dict[str, str] = {}
+        self._prepared: tuple[bytes, process.Running | None] | None = None
         shutil.copy(ROOT / "Pulumi.yaml", folder / "Pulumi.yaml")
         (folder / "infra").symlink_to(ROOT / "infra")
         (folder / "stacks").mkdir()
@@ -64,8 +66,16 @@ class Region:
         return self._run(["pulumi", *arguments], self.shell() | env)
 
     def shell(self) -> dict[str, str]:
-        variables: Mapping[str, str | None] = self.accelform("env", "--json").json
-        return {key: value for key, value in (dict(os.environ) | dict(variables)).items() if value is not None}
+        """A shell that `accelform env` prepared: once, as a user does, until the stack file or the sandbox is another."""
+        if self._prepared is None or self._prepared != self._needs():
+            variables: Mapping[str, str | None] = self.accelform("env", "--json").json
+            self._shell = {key: value for key, value in (dict(os.environ) | dict(variables)).items() if value is not None}
+            self._prepared = self._needs()
+        return self._shell
+
+    def _needs(self) -> tuple[bytes, process.Running | None]:
+        """What a prepared shell is prepared for."""
+        return (self.folder / "stacks" / f"Pulumi.{STACK}.yaml").read_bytes(), process.running(self.home.sandbox)
 
     def _run(self, command: list[str], env: Mapping[str, str]) -> Ran:
         # A program is looked up on the PATH that it gets, as a shell does it.
@@ -78,9 +88,18 @@ class Region:
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """Asks the running sandbox about itself."""
+        return process.ask(self._sandbox, method, path, body)
+
+    @property
+    def base(self) -> str:
+        """Address of the running sandbox."""
+        return self._sandbox.base
+
+    @property
+    def _sandbox(self) -> process.Running:
         running = process.running(self.home.sandbox)
         assert running is not None
-        return process.ask(running, method, path, body)
+        return running
 
     def made(self) -> list[str]:
         """What stands in the sandbox and did not come with it; names that the service makes up are left out."""

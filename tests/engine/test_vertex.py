@@ -1,42 +1,14 @@
-"""An endpoint that serves two models, by the real engine: up, nothing to do, other shares, another machine, drift, gone."""
+"""A model and an endpoint that serves two of its versions, by the real engine: up, nothing to do, changes of each kind, drift, gone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import httpx
-
-from infra import names
 from tests.engine.region import STACK, Region
+from tests.engine.vertex import Vertex, model
 
-IMAGE = f"us-east5-docker.pkg.dev/tw-shop-ml/try-images/serve@sha256:{64 * 'a'}"
-ENDPOINT = f"v1/projects/tw-shop-ml/locations/us-east5/endpoints/{names.endpoint_id('tw-shop-ml', STACK, 'recommend')}"
 OPTIONS = ("--stack", STACK, "--non-interactive")
-
-
-class Asked:
-    """The endpoint, as the sandbox has it."""
-
-    def __init__(self, here: Region) -> None:
-        self._url = f"{here.accelform('sandbox', 'status', '--json').json['base']}/us-east5-aiplatform.googleapis.com/{ENDPOINT}"
-
-    @property
-    def body(self) -> dict[str, Any]:
-        answer = httpx.get(self._url, trust_env=False)
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
-
-    @property
-    def shares(self) -> dict[str, int]:
-        """Percent by name."""
-        found = self.body
-        return {one["displayName"]: found["trafficSplit"].get(one["id"], 0) for one in found["deployedModels"]}
-
-    def give(self, split: dict[str, int]) -> None:
-        answer = httpx.patch(self._url, json={"trafficSplit": split}, params={"updateMask": "trafficSplit"}, trust_env=False)
-        assert answer.status_code == 200, answer.text
 
 
 def served(champion: int, **more: Any) -> dict[str, Any]:
@@ -50,22 +22,39 @@ def served(champion: int, **more: Any) -> dict[str, Any]:
     }
 
 
+def versions(endpoint: Vertex) -> dict[str, tuple[str, list[str]]]:
+    """Version -> last letter of its image, its aliases."""
+    return {one["versionId"]: (one["containerSpec"]["imageUri"][-1], sorted(one["versionAliases"])) for one in endpoint.versions}
+
+
 def nothing(here: Region, *command: str) -> None:
     """Runs a command that is to change nothing."""
     done = here.pulumi(*command, "--expect-no-changes", *OPTIONS)
     assert done.code == 0, done.out + done.err
 
 
+def outputs(here: Region) -> dict[str, Any]:
+    """Outputs of the stack."""
+    done = here.pulumi("stack", "output", "--json", "--stack", STACK)
+    assert done.code == 0, done.out + done.err
+    found: dict[str, Any] = done.json
+    return found
+
+
 def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
-    """Shares and replicas change in place, a machine beside the old one, which the plan says; a destroy undeploys before the endpoint goes."""
-    base["accelform:models"] = {"recommender": {"image": IMAGE, "port": 8080, "predict_route": "/predict", "health_route": "/health"}}
+    """
+    Shares and replicas change in place, a machine beside the old one, which the plan says; another image is another version in place, and
+    one run uploads and deploys it; a destroy undeploys before the endpoint goes, and leaves no version.
+    """
+    base["accelform:models"] = {"recommender": model("a", env={"BATCH": "8"})}
     base["accelform:endpoints"] = {"recommend": served(90)}
     here = region(base)
     first = here.accelform("up", "--json")
     assert first.code == 0, first.out + first.err
     assert set(first.changes) == {"create"}
-    endpoint = Asked(here)
+    endpoint = Vertex(here)
     assert endpoint.shares == {"champion": 90, "challenger": 10}
+    assert versions(endpoint) == {"1": ("a", ["candidate", "champion", "default"])}
     nothing(here, "preview")
     # The endpoint's own resource notes the split that it got after it was made, once: and then nobody takes the split away for that.
     assert here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS).code == 0
@@ -73,10 +62,10 @@ def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callabl
     nothing(here, "preview")
 
     here.write(base | {"accelform:endpoints": {"recommend": served(50, max_replicas=2)}})
-    before = {one["id"] for one in endpoint.body["deployedModels"]}
+    before = {one["id"] for one in endpoint.deployed}
     assert here.accelform("up", "--json").changes["update"] == 1
     assert endpoint.shares == {"champion": 50, "challenger": 50}
-    assert {one["id"] for one in endpoint.body["deployedModels"]} == before
+    assert {one["id"] for one in endpoint.deployed} == before
 
     other = served(50)
     other["deployed_models"]["champion"]["machine_type"] = "n1-standard-4"
@@ -85,29 +74,52 @@ def test_models_come_up_stay_change_and_go(base: dict[str, Any], region: Callabl
     assert planned.code == 0, planned.out + planned.err
     assert "champion: deployed anew beside the old one" in planned.out
     assert here.accelform("up", "--json").changes["update"] == 1
-    assert len({one["id"] for one in endpoint.body["deployedModels"]} - before) == 1
+    assert len({one["id"] for one in endpoint.deployed} - before) == 1
     assert endpoint.shares == {"champion": 50, "challenger": 50}
 
     # Drift: somebody gives all to one; a refresh sees it, and the next up puts it back.
-    endpoint.give({one["id"]: 100 for one in endpoint.body["deployedModels"] if one["displayName"] == "challenger"})
+    endpoint.give({one["id"]: 100 for one in endpoint.deployed if one["displayName"] == "challenger"})
     drift = here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS)
     assert drift.code == 0, drift.out + drift.err
     assert here.accelform("up", "--json").changes["update"] == 1
     assert endpoint.shares == {"champion": 50, "challenger": 50}
+
+    base["accelform:models"] = {"recommender": model("b", env={"BATCH": "8"})}
+    here.write(base | {"accelform:endpoints": {"recommend": other}})
+    assert here.accelform("up", "--json").changes["update"] == 2
+    assert versions(endpoint) == {"1": ("a", ["champion", "default"]), "2": ("b", ["candidate"])}
+    assert {one["displayName"]: one["modelVersionId"] for one in endpoint.deployed} == {"champion": "1", "challenger": "2"}
+    assert set(here.accelform("up", "--json").changes) == {"same"}
 
     gone = here.accelform("down", "--json")
     assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err
 
 
 def test_another_endpoint_takes_its_models_along(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
-    """What makes the endpoint anew undeploys its models before, and deploys them on the new one."""
-    base["accelform:models"] = {"recommender": {"image": IMAGE, "port": 8080, "predict_route": "/predict", "health_route": "/health"}}
+    """What makes the endpoint anew undeploys its models before, and deploys them on the new one; where it is reached is an output."""
+    base["accelform:models"] = {"recommender": model()}
     one = {"callers": [], "model": "recommender", "machine_type": "n1-standard-2"}
     base["accelform:endpoints"] = {"recommend": one}
     here = region(base)
     assert set(here.accelform("up", "--json").changes) == {"create"}
-    here.write(base | {"accelform:endpoints": {"recommend": one | {"dedicated": False}}})
+    reached = outputs(here)
+    assert reached["endpoint_dns"] == {"recommend": Vertex(here).body["dedicatedEndpointDns"]}
+    assert reached["endpoint_attachments"] == {}
+
+    private = one | {"private_service_connect": {"projects": ["tw-shop-web"]}}
+    here.write(base | {"accelform:endpoints": {"recommend": private}})
     changed = here.accelform("up", "--json")
     assert changed.changes["replace"] == 2, changed.out + changed.err
-    assert Asked(here).shares == {"champion": 100}
+    assert Vertex(here).shares == {"champion": 100}
+    (deployed,) = Vertex(here).body["deployedModels"]
+    reached = outputs(here)
+    assert reached["endpoint_dns"] == {}
+    assert reached["endpoint_attachments"] == {"recommend": {"champion": deployed["privateEndpoints"]["serviceAttachment"]}}
     nothing(here, "preview")
+
+    # Another list of projects is another endpoint, though the official provider would try to change it.
+    private["private_service_connect"]["projects"].append("tw-shop-app")
+    here.write(base | {"accelform:endpoints": {"recommend": private}})
+    changed = here.accelform("up", "--json")
+    assert changed.changes["replace"] == 2, changed.out + changed.err
+    assert Vertex(here).body["privateServiceConnectConfig"]["projectAllowlist"] == ["tw-shop-app", "tw-shop-web"]

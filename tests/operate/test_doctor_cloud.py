@@ -26,7 +26,10 @@ DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documen
 
 
 def calls() -> list[tuple[list[str], set[str]]]:
-    """Every call that the package's source makes of Google's client: its literal arguments and the names of the others."""
+    """
+    Every call that the package's source makes of `operate.google`: its literal arguments, API and version first, and the names of the others.
+    The provider's client, which takes both as one, is held to the documents by Google's own.
+    """
     found = []
     for path in Path(doctor_cloud.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -38,7 +41,7 @@ def calls() -> list[tuple[list[str], set[str]]]:
             ):
                 names = {one.arg for one in node.keywords if one.arg}
                 found.append(([ast.literal_eval(one) for one in node.args if isinstance(one, ast.Constant)], names))
-    return [(literals, names) for literals, names in found if literals]
+    return [(literals, names) for literals, names in found if len(literals) > 2]
 
 
 def method_of(document: dict[str, Any], name: str) -> dict[str, Any]:

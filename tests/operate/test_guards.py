@@ -47,6 +47,10 @@ def test_reads_what_a_person_writes() -> None:
         ("p95_ms<0", "is no limit"),
         ("error_rate<1.5", "above 1"),
         ("requests>=1.5", "whole number"),
+        ("requests>=0", "1 or more"),
+        ("error_rate<0", "can never hold"),
+        ("error_rate<=1", "always holds"),
+        ("p95_ms<<80", "no plain number"),
         ("latency<1", "latency is not known"),
     ],
 )
@@ -124,3 +128,28 @@ def test_with_few_requests_only_what_nothing_can_mend() -> None:
     assert both.breaches(reading(10, slow=2), "now") == []
     assert both.breaches(reading(4, errors=4), "now") == []
     assert [breach.value for breach in both.breaches(reading(5, errors=5), "now")] == ["1"]
+
+
+def test_latencies_that_are_not_there_prove_nothing() -> None:
+    """Requests are counted by one series and timed by another: a percentile needs its own, and as many."""
+    found = guards.parse(["p95_ms<80", "error_rate<0.5"])
+    assert not found.proven(Reading(1000))
+    late = Reading(1000, 0, Distribution((10.0, 20.0), (0, 5, 0)))
+    assert found.lacks(late) == "p95_ms of 5 of 100 requests"
+    assert guards.parse(["error_rate<0.5"]).proven(Reading(1000))
+
+
+def test_few_slow_latencies_of_many_requests_break_nothing() -> None:
+    """Two slow ones that came first, of a thousand requests: the other latencies are still on their way."""
+    late = Reading(1000, 0, Distribution((10.0, 200.0), (0, 0, 2)))
+    assert guards.parse(["p95_ms<80"]).breaches(late, "") == []
+
+
+def test_what_is_above_the_last_bucket_is_not_below_a_higher_limit() -> None:
+    """80 ms or more may be above 100: it is no proof, and no breach; a limit of 70 is broken."""
+    beyond = Reading(200, 0, Distribution((40.0, 80.0), (0, 0, 200)))
+    found = guards.parse(["p95_ms<100"])
+    assert found.breaches(beyond, "") == []
+    assert found.lacks(beyond) == "p95_ms is 80 or more ms, and whether it is <100 is unknown"
+    assert guards.parse(["p95_ms<70"]).breaches(beyond, "")
+    assert not found.proven(Reading(200, 0, Distribution.read({"count": "200"})))

@@ -78,6 +78,14 @@ def test_sums() -> None:
     assert mixed.bounds == (10.0, 12.0, 14.0, 20.0)
 
 
+def test_sums_keep_what_has_no_end() -> None:
+    """10 or more and 100 or less together: what is above 10 is not known to be below 100; without buckets nothing is known."""
+    other = Distribution((50.0, 100.0), (0, 3, 0))
+    assert (Distribution((10.0,), (0, 4)) + other).percentile(95) == Percentile(10.0, None)
+    assert (other + Distribution((), (4,))).percentile(95) == Percentile(0.0, None)
+    assert (other + Distribution((10.0,), (4, 0))).bounds == (10.0, 50.0, 100.0)
+
+
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=200), st.sampled_from([50, 95, 99]))
 def test_of_samples_it_is_near_the_sample(samples: list[float], percent: int) -> None:
     """Within a hundredth of the one that stands there in order."""

@@ -492,11 +492,11 @@ def test_a_transport_to_the_sandbox_changes_the_address_only(monkeypatch: pytest
 
 def test_stock_lists_leave_weak_rows_out(stock: Live) -> None:
     """What only a weak source has is in no list of the sandbox."""
-    weak_tpus = [offer for offer in zones._offers() if offer.trust == "low"]
+    weak_tpus = [offer for offer in zones.every() if offer.trust == "low"]
     for offer in weak_tpus:
         of_kind = [shape for shape in tpu.shapes().values() if shape.sold_as == offer.sold_as]
         assert not stock[TPU_TYPES].has(offer.zone) & {shape.accelerator_type for shape in of_kind}
         assert not stock[MACHINES].has(offer.zone) & {shape.machine_type for shape in of_kind}
     assert len(weak_tpus) > 20
-    weak_gpus = [offer for offer in gpu_zones._offers() if offer.trust == "low"]
+    weak_gpus = [offer for offer in gpu_zones.every() if offer.trust == "low"]
     assert {bool(stock[GPUS].has(offer.zone) & {offer.accelerator_type}) for offer in weak_gpus} == {False}

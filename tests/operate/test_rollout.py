@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from infra.errors import SpecError
 from infra.operate.journal import TakenOverError
+from infra.operate.latencies import Distribution
+from infra.operate.readings import Moment, Monitoring
 from infra.operate.rollout import split
 from infra.provider.google import GoogleError
 from infra.provider.holds import Hold
@@ -102,7 +105,7 @@ def test_without_traffic_it_holds_on_and_then_goes_back(shop: Shop) -> None:
     ended = shop.rollout().start(shop.plan())
 
     assert ended.phase == "returned"
-    assert ended.why == "0 requests in 60 min prove nothing: 100 are needed"
+    assert ended.why == "nothing is proven in 60 min: 0 of 100 requests"
     assert shop.said("unproven")[0].startswith("0 of 100 requests: held on until ")
     settled(shop)
 
@@ -142,6 +145,75 @@ def test_monitoring_that_does_not_answer_proves_nothing(shop: Shop) -> None:
     ended = shop.rollout().start(shop.plan())
     assert ended.phase == "returned"
     assert "no" in shop.said("unread")[0]
+    settled(shop)
+
+
+def test_requests_without_latencies_prove_nothing_of_latencies(shop: Shop) -> None:
+    """Answers are counted, and their latencies never come: a guard of latencies does not hold by that."""
+    shop.callers()
+    source = Monitoring(shop.google(), ENDPOINT)
+
+    class Untimed:
+        def moments(self, start: float, end: float) -> list[Moment]:
+            return [replace(one, reading=replace(one.reading, latencies=Distribution())) for one in source.moments(start, end)]
+
+    ended = shop.rollout(Untimed()).start(shop.plan())
+    assert ended.phase == "returned"
+    assert "p95_ms of 0 of 100 requests" in ended.why
+    settled(shop)
+
+
+def test_what_fell_silent_is_not_proven(shop: Shop) -> None:
+    """A hundred good answers at first, then none is told of: the step does not pass by the old ones."""
+    shop.callers()
+    source = Monitoring(shop.google(), ENDPOINT)
+
+    class Silent:
+        def moments(self, start: float, end: float) -> list[Moment]:
+            return source.moments(start, min(end, start + 15 * 60))
+
+    ended = shop.rollout(Silent()).start(shop.plan(minutes=30))
+    assert ended.phase == "returned"
+    assert ended.why == "nothing is proven in 60 min: no request in the last 10 min"
+    settled(shop)
+
+
+def test_a_return_waits_for_the_deploy_that_was_cut_off(shop: Shop) -> None:
+    """Killed while the new version comes up, then rolled back: it is not left there when it has come."""
+    kill = len(shop.cloud.calls)
+
+    def watch() -> None:
+        if shop.cloud.calls[-1]["path"].endswith(":deployModel") and len(shop.cloud.calls) > kill:
+            raise KilledError
+
+    shop.watch = watch
+    with pytest.raises(KilledError):
+        shop.rollout().start(shop.plan())
+    shop.watch = None
+    assert shop.deployed == {shop.old.id}
+    assert shop.rollout().back().phase == "returned"
+    shop.wait(HOUR)
+    settled(shop)
+
+
+def test_a_run_that_was_overtaken_leaves_the_hold_of_the_other(shop: Shop) -> None:
+    """The other has set the next step's split: that is nobody else's, and what is held stays so."""
+    shop.callers()
+    taken = False
+
+    def watch() -> None:
+        nonlocal taken
+        if not taken and len(shop.said("reading")) == 3:
+            taken = True
+            second = shop.rollout()
+            second.journal.to("moving", shop.now(), "taken over", step=1)
+            second._moving()
+
+    shop.watch = watch
+    with pytest.raises(TakenOverError):
+        shop.rollout().start(shop.plan())
+    assert len(shop.holds().every()) == 1
+    assert shop.rollout().resume().phase == "done"
     settled(shop)
 
 

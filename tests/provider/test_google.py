@@ -108,6 +108,12 @@ def test_where_calls_go() -> None:
 OPERATION = {"name": f"{ENDPOINT}/operations/5"}
 
 
+def test_a_name_that_is_none_is_refused_in_words() -> None:
+    """Google's client holds it against its pattern, before anything is sent."""
+    with pytest.raises(ProviderError, match="does not match the pattern"):
+        google((200, {}))[0].call("aiplatform.v1", "projects.locations.models.get", name="projects/p/locations/r/models/m@a/b")
+
+
 def test_an_operation_is_asked_for_where_it_is() -> None:
     """At once, then after growing waits; its end is its response."""
     done = OPERATION | {"done": True, "response": {"@type": "t", "deployedModel": {"id": "1"}}}

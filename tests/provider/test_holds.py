@@ -141,13 +141,37 @@ def test_the_project_may_be_said_by_id_or_number(cloud: Cloud, sandbox: Sandbox)
 
 
 @pytest.mark.parametrize(
-    "kept", [{"holds": 5}, {"holds": [5]}, {"holds": [{"resource": "r"}]}, {"holds": [HELD.shown() | {"until": "soon"}]}]
+    "kept",
+    [
+        {"holds": 5},
+        {"holds": [5]},
+        {"holds": [{"resource": "r"}]},
+        {"holds": [HELD.shown() | {"until": "soon"}]},
+        {"holds": [HELD.shown() | {"fields": "traffic"}]},
+        {"holds": [HELD.shown() | {"fields": ["trafic"]}]},
+        {"holds": [HELD.shown() | {"fields": [["traffic"]]}]},
+    ],
 )
 def test_what_somebody_wrote_by_hand_is_refused_in_words(cloud: Cloud, kept: Any) -> None:
     """Whether something is held cannot be said then, so nothing is changed."""
     JsonObject(cloud.google(), ADDRESS).write(kept, 0)
     with pytest.raises(ProviderError, match="fix: mend it, or remove the object"):
         cloud.holds().every()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 100_000])
+def test_what_is_no_json_is_not_nothing(cloud: Cloud, vertex: Vertex, content: bytes) -> None:
+    """An object that is broken may have held something: no hold is overwritten, and no update goes on."""
+    path = f"{BASE}/upload/storage.googleapis.com/storage/v1/b/{BUCKET}/o".replace(
+        "/upload/storage.googleapis.com", "/storage.googleapis.com/upload"
+    )
+    made = cloud.http.post(path, params={"uploadType": "media", "name": ".accelform/holds/shop.json"}, content=content)
+    assert made.is_success, made.text
+    with pytest.raises(ProviderError, match="is no JSON object"):
+        cloud.holds().put(HELD, NOW)
+    with pytest.raises(AbortedError, match="is no JSON object"):
+        told(cloud).create(TOKEN, inputs())
+    assert vertex.deployed() == {}
 
 
 # The provider
@@ -241,6 +265,13 @@ def test_holds_that_cannot_be_read_stop_it(cloud: Cloud, vertex: Vertex) -> None
         driver.update(TOKEN, id, state, first, driver.checked(TOKEN, inputs(maxReplicas=3)))
     with pytest.raises(GoogleError, match="403"):
         cloud.holds().every()
+
+
+def test_an_endpoint_that_has_nothing_gets_its_traffic_all_the_same(cloud: Cloud, vertex: Vertex) -> None:
+    """The hold is of what stood there before it was made anew: what is deployed now would stand there without a request."""
+    cloud.holds().put(HELD, NOW)
+    told(cloud).create(TOKEN, inputs())
+    assert vertex.shares() == {"champion": 100}
 
 
 def test_a_stack_without_its_bucket_holds_nothing(sandbox: Sandbox, vertex: Vertex) -> None:

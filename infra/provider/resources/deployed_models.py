@@ -13,7 +13,7 @@ from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made,
 from infra.provider.schema import resource
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, NoSuchModelError, Serving
-from infra.provider.values import Unknown
+from infra.provider.values import UNKNOWN, Unknown
 
 DEFAULTS = {"update": "surge", "foreign": "refuse"}
 HELD_KEYS = {"traffic": ("traffic",), "model": ("model",), "replicas": SCALING}
@@ -67,6 +67,13 @@ class DeployedModels(Resource):
             yield Note(f"{', '.join(anew)}: undeployed, then deployed anew ({why}): {means}", warns=bool(alone))
         else:
             yield Note(f"{', '.join(anew)}: deployed anew beside the old one, which goes after it: until then both count against the quota")
+
+    @classmethod
+    def foreseen(cls, inputs: Mapping[str, Any], state: Mapping[str, Any]) -> dict[str, Any]:
+        """A name that is not deployed yet has an attachment only afterwards: until then nobody knows them all."""
+        models, has = inputs.get("deployedModels"), state.get("deployed")
+        same = isinstance(models, Mapping) and isinstance(has, Mapping) and models.keys() == has.keys()
+        return super().foreseen(inputs, state) | ({} if same else {"attachments": UNKNOWN})
 
     def create(self, inputs: dict[str, Any]) -> Made:
         return self._reach(inputs, None)
@@ -176,7 +183,7 @@ def _made(look: Look, inputs: Mapping[str, Any], held: Held, meant: Mapping[str,
     for live in deployed_set.ours(look).values():
         name = str(live["displayName"])
         ids[name] = deployed_set.named(look, name)
-    found, deployed = {}, {}
+    found, deployed, attachments = {}, {}, {}
     for name, (first, *_) in sorted(ids.items()):
         live, given = look.deployed[first], inputs["deployedModels"].get(name, {})
         share = sum(look.split.get(id, 0) for id in ids[name])
@@ -186,10 +193,13 @@ def _made(look: Look, inputs: Mapping[str, Any], held: Held, meant: Mapping[str,
         }
         kept = [key for field in held for key in HELD_KEYS[field] if key in given]
         found[name] = one | {key: given[key] for key in kept}
+        if attachment := live.get("privateEndpoints", {}).get("serviceAttachment"):
+            attachments[name] = str(attachment)
         deployed[name] = {"id": first, "version": str(live.get("modelVersionId", ""))}
     now = {**inputs, "deployedModels": found}
     outputs = now | {
         "deployed": deployed,
+        "attachments": attachments,
         "others": deployed_set.foreign(look),
         "leftovers": sorted(id for every in ids.values() for id in every[1:]),
         "oneModel": look.one_model,

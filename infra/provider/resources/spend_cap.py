@@ -19,6 +19,7 @@ API = "billingbudgets.v1"
 THRESHOLDS = (0.5, 0.8, 1.0)
 CONFIGURED, ENFORCED, LIFTED = "CONFIGURED", "ENFORCED", "AWAITING_NEXT_PERIOD"
 NAME_LETTERS = 60
+BILLION = 10**9
 FORMS = {
     "billingAccount": (r"[0-9A-F]{6}-[0-9A-F]{6}-[0-9A-F]{6}", "01ABCD-23EFGH-45IJKL"),
     "project": (r"projects/[0-9]+", "projects/123456789012: the number, not the id"),
@@ -44,6 +45,9 @@ class SpendCap(Resource):
         units = amount.get("units") if isinstance(amount, dict) else None
         if isinstance(units, str) and not re.fullmatch(r"[0-9]{1,15}", units):
             yield Failure(("amount", "units"), f"{units!r} is no whole number of units\n  allowed: 0 to 999999999999999")
+        nanos = amount.get("nanos") if isinstance(amount, dict) else None
+        if isinstance(nanos, int) and not 0 <= nanos < BILLION:
+            yield Failure(("amount", "nanos"), f"{nanos} is no number of billionths\n  allowed: 0 to {BILLION - 1}")
 
     def create(self, inputs: dict[str, Any]) -> Made:
         if there := self._alike(inputs):
@@ -64,7 +68,10 @@ class SpendCap(Resource):
         found = self._get(id)
         if found is not None and "spendCap" not in found:
             raise ProviderError(f"{id} is a budget without a spend cap\n  fix: import it as a budget of the gcp provider")
-        return _made(found) if found else None
+        if found is None:
+            return None
+        made = _made(found)
+        return Made(made.id, made.outputs, _worded(inputs, made.inputs))
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
         there = self._get(id)
@@ -165,6 +172,18 @@ def _normal(inputs: dict[str, Any]) -> dict[str, Any]:
         return inputs
     whole = {"currencyCode": amount.get("currencyCode", ""), "units": str(int(amount.get("units") or 0))}
     return inputs | {"amount": whole | ({"nanos": amount["nanos"]} if amount.get("nanos") else {})}
+
+
+def _worded(given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """
+    What was found, as the program writes it where it means the same: 007 for 7.
+
+    `lifted` of a cap that is not lifted, since it is not enforced, or not any more since the month has changed, is no difference: a lift
+    is asked for once, and what a file has said since last month does not lift the next month's cap.
+    """
+    kept = found | ({"lifted": True} if given.get("lifted") is True else {})
+    same = "amount" in given and _normal(given)["amount"] == found["amount"]
+    return kept | ({"amount": given["amount"]} if same else {})
 
 
 def _made(budget: dict[str, Any]) -> Made:

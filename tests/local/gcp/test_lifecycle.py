@@ -15,6 +15,7 @@ NETWORK = "gcp:compute/network:Network"
 INSTANCE = "gcp:compute/instance:Instance"
 NODE = "gcp:tpu/v2Vm:V2Vm"
 BUCKET = "gcp:storage/bucket:Bucket"
+ENDPOINT = "gcp:vertex/aiEndpoint:AiEndpoint"
 SUBNETWORK = "gcp:compute/subnetwork:Subnetwork"
 NETWORKS = f"compute/v1/projects/{echo.PROJECT}/global/networks"
 NODES = f"v2/projects/{echo.PROJECT}/locations/us-east5-a/nodes"
@@ -41,6 +42,22 @@ def test_fails_with_googles_words() -> None:
         echo.AbortedError, match=r"^Error creating Network: googleapi: Error 409: The resource 'n' already exists, alreadyExists$"
     ):
         echo.Driver(cloud).create(NETWORK, {"name": "n"})
+
+
+def test_an_endpoints_private_service_connect_is_sent_by_googles_name_and_read_by_the_providers() -> None:
+    """Google has one `projectAllowlist`, the SDK many `projectAllowlists`: what was written is what is read."""
+    cloud = echo.Echo()
+    driver = echo.Driver(cloud)
+    config = {"enablePrivateServiceConnect": True, "projectAllowlists": ["shop-app", "shop-web"]}
+    inputs = driver.checked(ENDPOINT, {"name": "77", "location": "us-east5", "displayName": "e", "privateServiceConnectConfig": config})
+    made = driver.create(ENDPOINT, inputs)
+    sent = next(call.body for call in cloud.calls if call.method == "POST")
+    assert sent["privateServiceConnectConfig"] == {"enablePrivateServiceConnect": True, "projectAllowlist": ["shop-app", "shop-web"]}
+    state = Decoded(made.properties).values
+    assert state["privateServiceConnectConfig"].items() >= config.items()
+    assert Decoded(driver.read(ENDPOINT, made.id, state, inputs).inputs).values == inputs
+    off = inputs | {"privateServiceConnectConfig": config | {"enablePrivateServiceConnect": False}}
+    assert list(driver.diff(ENDPOINT, inputs, off, state).replaces)
 
 
 def test_fails_without_repeating_secrets() -> None:

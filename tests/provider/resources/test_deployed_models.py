@@ -193,6 +193,37 @@ def test_in_place_takes_the_old_one_away_first(vertex: Vertex, provider: Driver,
     assert vertex.shares() == {"champion": 90, "challenger": 10}
 
 
+def test_attachments_are_known_once_something_is_deployed(vertex: Vertex, provider: Driver) -> None:
+    """Of an endpoint by Private Service Connect, which takes several models: unknown while a name is not deployed, then kept by all."""
+    private = f"{PLACE}/endpoints/88"
+    vertex.endpoint(private, privateServiceConnectConfig={"enablePrivateServiceConnect": True, "projectAllowlist": ["shop-web"]})
+    inputs = provider.checked(TOKEN, of(private, models={"champion": one()}))
+    _, foreseen = provider.create(TOKEN, inputs, preview=True)
+    assert foreseen["attachments"] is UNKNOWN
+    id, state = provider.create(TOKEN, inputs)
+    attachment = state["attachments"]["champion"]
+    assert attachment.startswith("projects/")
+    assert state["oneModel"] is False
+    assert provider.read(TOKEN, id, state, inputs) == (id, state, inputs)
+
+    anew = provider.checked(TOKEN, of(private, models={"champion": one("candidate")}))
+    assert provider.update(TOKEN, id, state, inputs, anew, preview=True)["attachments"] == {"champion": attachment}
+    both = provider.checked(TOKEN, of(private, models=TWO))
+    assert provider.update(TOKEN, id, state, inputs, both, preview=True)["attachments"] is UNKNOWN
+    assert provider.update(TOKEN, id, state, inputs, both)["attachments"] == {"challenger": attachment, "champion": attachment}
+
+
+def test_a_state_of_before_has_its_attachments_after_a_refresh(vertex: Vertex, provider: Driver) -> None:
+    """Nothing is changed for that; a public endpoint has none."""
+    inputs = provider.checked(TOKEN, of(models=TWO))
+    id, state = provider.create(TOKEN, inputs)
+    assert state["attachments"] == {}
+    old = {key: value for key, value in state.items() if key != "attachments"}
+    assert not provider.diff(TOKEN, inputs, inputs, old).detailedDiff
+    assert provider.update(TOKEN, id, old, inputs, inputs, preview=True)["attachments"] is UNKNOWN
+    assert provider.read(TOKEN, id, old, inputs) == (id, state, inputs)
+
+
 def test_a_private_endpoint_has_one_model_and_no_split(vertex: Vertex, provider: Driver) -> None:
     """V06, V17: the same way without a split; another version means a downtime, which the plan says; two are refused."""
     private = f"{PLACE}/endpoints/88"
@@ -505,6 +536,17 @@ def test_what_is_held_is_left(vertex: Vertex, provider: Driver, make: Any) -> No
     assert vertex.deployed()[challenger]["dedicatedResources"]["minReplicaCount"] == 1
 
 
+def test_a_reservation_with_no_names_is_one_without(vertex: Vertex, provider: Driver, make: Any) -> None:
+    """A program may write an empty list: a refresh leaves it, and nothing is deployed anew for it."""
+    machine = {"machineType": "g2-standard-8", "acceleratorType": "NVIDIA_L4", "acceleratorCount": 1}
+    id, state, inputs = make(of(models={"champion": one(**machine, reservation={"affinity": "ANY_RESERVATION", "names": []})}))
+    _, state, found = provider.read(TOKEN, id, state, inputs)
+    assert found == inputs
+    plain = provider.checked(TOKEN, of(models={"champion": one(**machine, reservation={"affinity": "ANY_RESERVATION"})}))
+    provider.update(TOKEN, id, state, inputs, plain)
+    assert vertex.calls() == []
+
+
 def test_held_traffic_refuses_what_would_move_it(vertex: Vertex, provider: Driver, make: Any) -> None:
     """A controller that walks from one to another is not overtaken; what has no traffic comes and goes."""
     id, state, inputs = make(of(models={"champion": one(), "idle": one(traffic=0)}))
@@ -603,6 +645,7 @@ GPU = {"machineType": "g2-standard-8", "acceleratorType": "NVIDIA_L4", "accelera
         ({"spot": True, "flexStart": {"maxRunSeconds": 60}}, ".flexStart", "another kind of capacity"),
         ({"serviceAccount": "serving"}, ".serviceAccount", "is not of its form"),
         ({"machine": "n1"}, ".machine", "machineType"),
+        ({"sharedResources": f"{PLACE}/deploymentResourcePools/p"}, ".sharedResources", "there is no such property"),
         ({"minReplicas": "1"}, ".minReplicas", "is not a whole number"),
     ],
 )

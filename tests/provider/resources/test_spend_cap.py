@@ -116,6 +116,34 @@ def test_two_of_a_name_are_not_guessed_between(sandbox: Sandbox, provider: Drive
         provider.create(TOKEN, inputs)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [{"currencyCode": "USD", "units": "0300"}, {"currencyCode": "USD", "units": "300", "nanos": 0}],
+    ids=["zeros", "no-billionths"],
+)
+def test_an_amount_may_be_written_otherwise(provider: Driver, inputs: dict[str, Any], written: dict[str, Any]) -> None:
+    """A refresh leaves it as the program has it; another amount is seen."""
+    odd = provider.checked(TOKEN, inputs | {"amount": written})
+    id, state = provider.create(TOKEN, odd)
+    assert provider.read(TOKEN, id, state, odd)[2] == odd
+    less = inputs | {"amount": {"currencyCode": "USD", "units": "30"}}
+    assert provider.read(TOKEN, id, state, less)[2] == inputs
+
+
+def test_a_lift_is_asked_for_once(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
+    """What is not enforced cannot be lifted: that is no difference for ever. Enforced in the next month, it is not lifted by an old file."""
+    lifted = inputs | {"lifted": True}
+    id, state = provider.create(TOKEN, lifted)
+    _, state, found = provider.read(TOKEN, id, state, lifted)
+    assert provider.diff(TOKEN, found, lifted, state).detailedDiff == {}
+    enforce(sandbox, id)
+    _, state, found = provider.read(TOKEN, id, state, lifted)
+    assert provider.diff(TOKEN, found, lifted, state).detailedDiff == {}
+    assert state["state"] == "ENFORCED"
+    state = provider.update(TOKEN, id, state, inputs, lifted)
+    assert provider.read(TOKEN, id, state, inputs)[2]["lifted"] is True
+
+
 def test_a_preview_calls_nobody(sandbox: Sandbox, provider: Driver, inputs: dict[str, Any]) -> None:
     _, state = provider.create(TOKEN, inputs | {"project": UNKNOWN}, preview=True)
     assert (state["state"], state["project"], state["displayName"]) == (UNKNOWN, UNKNOWN, "gemini")
@@ -131,6 +159,8 @@ def test_a_preview_calls_nobody(sandbox: Sandbox, provider: Driver, inputs: dict
         ({"displayName": "x" * 61}, "displayName", "has 61 characters"),
         ({"amount": {"currencyCode": "USD", "units": "-3"}}, "amount.units", "no whole number"),
         ({"amount": {"units": "3"}}, "amount.currencyCode", "is missing"),
+        ({"amount": {"currencyCode": "USD", "units": "3", "nanos": -1}}, "amount.nanos", "no number of billionths"),
+        ({"amount": {"currencyCode": "USD", "units": "3", "nanos": 10**9}}, "amount.nanos", "0 to 999999999"),
         ({"amount": 300}, "amount", "is not an object; got 300"),
         ({"lifted": "yes"}, "lifted", "is not true or false"),
         ({"ammount": 3}, "ammount", "allowed: amount"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -250,6 +251,33 @@ def test_a_private_endpoint_takes_one_model_and_no_split(
     deploy("1", {})
     assert deploy("2", {}).body["error"]["status"] == "FAILED_PRECONDITION"
     assert ask("PATCH", HOST, ENDPOINT, {"trafficSplit": {"1": 100}}, updateMask="trafficSplit").status == 400
+
+
+def test_an_endpoint_by_private_service_connect_has_an_attachment_once_a_model_is_deployed(
+    ask: Ask, done: Done, upload: Callable[..., Any], deploy: Any
+) -> None:
+    """One for all that is deployed, in a project of Google's; it has no name in the internet, and shares traffic like a public one."""
+    upload("m", [])
+    config = {"enablePrivateServiceConnect": True, "projectAllowlist": ["shop-web"]}
+    body = {"displayName": "ranker", "privateServiceConnectConfig": config, "dedicatedEndpointEnabled": True}
+    done(HOST, "v1", ask("POST", HOST, f"{PLACE}/endpoints", body, endpointId="ranker"))
+    before = ask("GET", HOST, ENDPOINT).body
+    assert (before["privateServiceConnectConfig"], "dedicatedEndpointDns" in before) == (config, False)
+    deploy("1", {"0": 100})
+    deploy("2", {"1": 90, "0": 10})
+    first, second = (one["privateEndpoints"] for one in ask("GET", HOST, ENDPOINT).body["deployedModels"])
+    assert first == second
+    assert re.fullmatch(
+        r"projects/[a-z][0-9a-f]{16}-tp/regions/asia-east1/serviceAttachments/gkedpm-[0-9a-f]{30}", first["serviceAttachment"]
+    )
+    changed = {"privateServiceConnectConfig": config | {"projectAllowlist": ["shop-web", "shop-app"]}}
+    assert ask("PATCH", HOST, ENDPOINT, changed, updateMask="privateServiceConnectConfig").status == 400
+
+
+def test_a_public_endpoint_has_no_attachment(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any) -> None:
+    upload("m", [])
+    deploy("1", {"0": 100})
+    assert "privateEndpoints" not in ask("GET", HOST, ENDPOINT).body["deployedModels"][0]
 
 
 def test_an_endpoint_with_a_model_is_not_deleted(ask: Ask, endpoint: Any, upload: Callable[..., Any], deploy: Any, number: str) -> None:

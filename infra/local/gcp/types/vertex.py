@@ -37,7 +37,12 @@ ENDPOINT = ResourceType(
     create_query={"endpointId": "{name}"},
     url_only=("name", "location"),
     virtual={"region": None},
-    fields=(Field("trafficSplit", codec=AS_JSON), Field("deployedModels", absent=[], codec=DEPLOYED), Field("etag", absent=None)),
+    fields=(
+        Field("trafficSplit", codec=AS_JSON),
+        Field("privateServiceConnectConfig.projectAllowlists", "projectAllowlist"),
+        Field("deployedModels", absent=[], codec=DEPLOYED),
+        Field("etag", absent=None),
+    ),
     updates=(Update(mask=True),),
 )
 
