@@ -23,10 +23,11 @@ def lines(resource: Declared, context: Context) -> Iterator[LineItem]:
     """`accelform:tpu:QueuedResource`: the chips of its nodes, by kind; hosts and boot disks are in their price."""
     hours, note = context.hours(resource.name, None)
     tier, zone = resource.get("tier"), resource.get("zone")
+    way = WAYS.get(tier, "") if isinstance(tier, str) else ""
     counts: Counter[str] = Counter()
     for one in asked(resource):
         accelerator_type = one.node.get("acceleratorType")
-        if not isinstance(accelerator_type, str) or not whole(one.count) or not isinstance(zone, str) or tier not in WAYS:
+        if not isinstance(accelerator_type, str) or not whole(one.count) or not isinstance(zone, str) or not way:
             context.machines.append(None)
             why = "its accelerator type, its number, its zone or its tier is not known yet"
             yield unknown(resource.name, one.path, f"no source says what the tier {tier} costs" if tier == "guaranteed" else why)
@@ -43,4 +44,4 @@ def lines(resource: Declared, context: Context) -> Iterator[LineItem]:
             yield unknown(resource.name, accelerator_type, str(error))
             continue
         said = joined(note, joined(f"{count} nodes" if count > 1 else "", SAID))
-        yield tpu_line(resource.name, shape, region_of(zone.lower()), WAYS[tier], scaled(hours, count), said)
+        yield tpu_line(resource.name, shape, region_of(zone.lower()), way, scaled(hours, count), said)

@@ -206,6 +206,10 @@ class Google:
                 return found
             page = {"pageToken": answer["nextPageToken"]}
 
+    def close(self) -> None:
+        """Ends its connections."""
+        self._http.close()
+
     def wait(self, seconds: float) -> None:
         """
         Waits.

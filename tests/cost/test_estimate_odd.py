@@ -101,6 +101,11 @@ RICH = [
     ),
     declared("gcp:compute/securityPolicy:SecurityPolicy", "armor", {"rules": [{"priority": 1}]}),
     declared(
+        "accelform:tpu:QueuedResource",
+        "queued",
+        {"zone": "us-east5-a", "tier": "spot", "multislice": {"node": {"acceleratorType": "v6e-8"}, "nodeCount": 2}},
+    ),
+    declared(
         "accelform:vertex:DeployedModels",
         "served",
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -77,7 +78,7 @@ def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callab
     assert vertex.shares == {"1": 100}
 
     google, time = reach.google(spec, vertex.base)
-    with pytest.raises(StoppedError):
+    with closing(google), pytest.raises(StoppedError):
         Rollout(google, place, Ends(time.now), lambda event: None).start(Plan("candidate", (10, 100), 600, guards.parse(["p95_ms<80"])))
     at_ten = {"1": 90, "2": 10}
     assert vertex.shares == at_ten

@@ -103,7 +103,7 @@ def test_another_endpoint_takes_its_models_along(base: dict[str, Any], region: C
     here = region(base)
     assert set(here.accelform("up", "--json").changes) == {"create"}
     reached = outputs(here)
-    assert reached["endpoint_dns"] == {"recommend": Vertex(here).body["dedicatedEndpointDns"]}
+    assert reached["endpoint_dns"] == {"recommend": Vertex(here).endpoint["dedicatedEndpointDns"]}
     assert reached["endpoint_attachments"] == {}
 
     private = one | {"private_service_connect": {"projects": ["tw-shop-web"]}}
@@ -111,7 +111,7 @@ def test_another_endpoint_takes_its_models_along(base: dict[str, Any], region: C
     changed = here.accelform("up", "--json")
     assert changed.changes["replace"] == 2, changed.out + changed.err
     assert Vertex(here).shares == {"champion": 100}
-    (deployed,) = Vertex(here).body["deployedModels"]
+    (deployed,) = Vertex(here).deployed
     reached = outputs(here)
     assert reached["endpoint_dns"] == {}
     assert reached["endpoint_attachments"] == {"recommend": {"champion": deployed["privateEndpoints"]["serviceAttachment"]}}
@@ -122,4 +122,4 @@ def test_another_endpoint_takes_its_models_along(base: dict[str, Any], region: C
     here.write(base | {"accelform:endpoints": {"recommend": private}})
     changed = here.accelform("up", "--json")
     assert changed.changes["replace"] == 2, changed.out + changed.err
-    assert Vertex(here).body["privateServiceConnectConfig"]["projectAllowlist"] == ["tw-shop-app", "tw-shop-web"]
+    assert Vertex(here).endpoint["privateServiceConnectConfig"]["projectAllowlist"] == ["tw-shop-app", "tw-shop-web"]

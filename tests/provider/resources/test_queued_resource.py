@@ -29,7 +29,7 @@ NODE = {
     "tags": ["tpu"],
     "shieldedInstanceConfig": {"enableSecureBoot": True},
 }
-TRAFFIC = Path("/work/shared/provider-traffic/tpu-queued-resource.json")
+TRAFFIC = Path(__file__).parents[4] / "shared" / "provider-traffic" / "tpu-queued-resource.json"
 
 
 class Clock:
@@ -203,7 +203,7 @@ def test_topology_in_place_of_a_type(provider: Driver, inputs: dict[str, Any]) -
     assert provider.read(TOKEN, NAME, state, wanted) == (NAME, state, wanted)
 
 
-@pytest.mark.skipif(not TRAFFIC.exists(), reason="the recorded traffic is not on this machine")
+@pytest.mark.skipif(not TRAFFIC.exists(), reason="there is no ../shared here")
 def test_the_body_is_that_of_the_official_provider() -> None:
     """But for the name, which is output only, and canIpForward, which nobody asked for."""
     recorded = json.loads(TRAFFIC.read_text())
