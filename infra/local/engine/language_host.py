@@ -25,7 +25,7 @@ from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 
 WORKERS = 32
 MESSAGE_BYTES = 400 * 1024 * 1024
-LOOKS_AT_PARENT_SECONDS = 1.0
+LOOKS_AT_PARENT_SECONDS = 0.1
 
 _plugins: set[subprocess.Popen[bytes]] = set()
 
