@@ -22,7 +22,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, st
 WORKERS = 32
 MESSAGE_BYTES = 400 * 1024 * 1024
 LOOKS_AT_PARENT_SECONDS = 0.1
-"""Between two looks whether the engine still lives: what it left goes on with its calls until then, while the next command may mend the state."""
+"""Between two looks whether the engine still lives. Until then calls go on, and the next command may be mending the state already."""
 
 
 class ProviderError(Exception):
