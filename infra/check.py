@@ -138,3 +138,12 @@ def place(resource: Declared) -> str:
         if value:
             return str(value).lower()
     return "global"
+
+
+def shown_name(resource: Declared) -> str:
+    """The physical name where the resource has one."""
+    for key in ("accountId", "repositoryId", "displayName", "name"):
+        physical = resource.inputs.get(key)
+        if isinstance(physical, str):
+            return physical
+    return resource.name

@@ -9,19 +9,14 @@ from types import MappingProxyType
 
 from infra.catalog.tables import Trust, rows, trust_of
 from infra.catalog.tpu import shapes
+from infra.catalog.unknown import UnknownWord
 from infra.errors import nearest
 
 
-class UnknownAccelerator(ValueError):  # noqa: N818 - reads as the finding it is
-    """A name that is no accelerator."""
+class UnknownAccelerator(UnknownWord):
+    """A name that is no accelerator. What is right is known where another API says it so."""
 
-    def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
-        self.got = got
-        self.right = right
-        """The name that is meant, where another API says it so; else empty."""
-        self.nearest = close
-        meant = right or ", ".join(close)
-        super().__init__(f"{got} is not an accelerator" + (f"; meant: {meant}" if meant else ""))
+    kind = "an accelerator"
 
 
 @dataclass(frozen=True, slots=True)

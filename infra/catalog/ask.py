@@ -16,19 +16,14 @@ from infra.catalog.places import check_region, continent_of, region_of, regions
 from infra.catalog.tables import Trust
 from infra.catalog.things import Hour, Thing, accelerator_of, hour, memory_of, name_of
 from infra.catalog.tpu import TpuShape, shapes
+from infra.catalog.unknown import NoMatch
 from infra.errors import nearest
 
 WAYS = ("on-demand", "spot", "flex-start", "reservation", "calendar")
 
 
-class NoZone(ValueError):  # noqa: N818 - reads as the finding it is
+class NoZone(NoMatch):
     """A place that is no zone."""
-
-    def __init__(self, got: str, message: str, close: Iterable[str]) -> None:
-        self.got = got
-        self.message = message
-        self.nearest = tuple(close)
-        super().__init__(f"{got} {message}; nearest names: {', '.join(self.nearest) or 'none'}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from functools import cache
 from types import MappingProxyType
 
 from infra.catalog.tables import Trust, figure, rows, trust_of, whole, words
+from infra.catalog.unknown import UnknownWord
 from infra.errors import nearest
 
 MAX_SHARED_CLIENTS = 48
@@ -18,17 +19,10 @@ verify it, and no page of Google that says so could be read. Warn above it, do n
 """
 
 
-class UnknownGpu(ValueError):  # noqa: N818 - reads as the finding it is
+class UnknownGpu(UnknownWord):
     """A name that is no GPU of Compute Engine and GKE."""
 
-    def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
-        self.got = got
-        self.right = right
-        """The one GPU that is meant; empty where none or several may be."""
-        self.nearest = close
-        """What may be meant, best first."""
-        meant = right or ", ".join(close)
-        super().__init__(f"{got} is not a GPU of Google Cloud" + (f"; meant: {meant}" if meant else ""))
+    kind = "a GPU of Google Cloud"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from infra.catalog.accelerator import accelerators
 from infra.catalog.gpu import Gpu, UnknownGpu, gpu, gpus
 from infra.catalog.gpu import wrong_names as wrong_gpus
 from infra.catalog.gpu_machines import GpuMachine, attachments, machines, n1_size
 from infra.catalog.tpu import TpuShape, UnknownAcceleratorType, shape, shapes, single_hosts
 from infra.catalog.tpu import wrong_names as wrong_slices
+from infra.catalog.unknown import NoMatch
 from infra.errors import nearest
 
 
-class UnknownName(ValueError):  # noqa: N818 - reads as the finding it is
+class UnknownName(NoMatch):
     """A name that stands for no one accelerator or machine with accelerators."""
-
-    def __init__(self, got: str, message: str, close: Iterable[str]) -> None:
-        self.got = got
-        self.message = message
-        self.nearest = tuple(close)
-        """What may be meant, best first."""
-        super().__init__(f"{got} {message}; nearest names: {', '.join(self.nearest) or 'none'}")
 
 
 def resolve(name: str) -> TpuShape | GpuMachine | Gpu:

@@ -9,20 +9,14 @@ from functools import cache
 from types import MappingProxyType
 
 from infra.catalog.tables import Trust, figure, rows, trust_of, whole
+from infra.catalog.unknown import UnknownWord
 from infra.errors import nearest
 
 
-class UnknownAcceleratorType(ValueError):  # noqa: N818 - reads as the finding it is
+class UnknownAcceleratorType(UnknownWord):
     """A name that is no TPU accelerator type."""
 
-    def __init__(self, got: str, right: str, close: tuple[str, ...]) -> None:
-        self.got = got
-        self.right = right
-        """The one accelerator type that is meant; empty where none or several may be."""
-        self.nearest = close
-        """What may be meant, best first."""
-        meant = right or ", ".join(close)
-        super().__init__(f"{got} is not a TPU accelerator type" + (f"; meant: {meant}" if meant else ""))
+    kind = "a TPU accelerator type"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infra.check import Checked, StackFile, check, place, stack_files
+from infra.check import Checked, StackFile, check, place, shown_name, stack_files
 from infra.cli.output import console, plain_table, print_json, problems_json
 from infra.errors import ExitCode, SpecError
 
@@ -71,7 +71,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
             continue
         notes = ["others own it"] if resource.existing else ["protected"] if resource.protect else []
         made.add_row(
-            Text(_shown_name(resource.name, resource.inputs)),
+            Text(shown_name(resource)),
             resource.type.split(":")[-1],
             place(resource),
             ", ".join(notes),
@@ -83,14 +83,6 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
         out.print(Text(line))
     out.print()
     _print_rules(out, result)
-
-
-def _shown_name(name: str, inputs: Any) -> str:
-    for key in ("accountId", "repositoryId", "displayName", "name"):
-        physical = inputs.get(key)
-        if isinstance(physical, str):
-            return physical
-    return name
 
 
 def _print_rules(out: Console, result: Checked) -> None:

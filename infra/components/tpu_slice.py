@@ -309,9 +309,7 @@ class TpuSlice(pulumi.ComponentResource):
         return gcp.compute.Instance(
             name,
             name=names.resource(placement.stack, "tpu", name),
-            project=placement.project,
             zone=spec.zone,
-            machine_type=spec.shape.machine_type,
             boot_disk={
                 "auto_delete": True,
                 "initialize_params": {
@@ -321,13 +319,7 @@ class TpuSlice(pulumi.ComponentResource):
                     "labels": placement.labels,
                 },
             },
-            network_interfaces=[{"subnetwork": network.subnetwork.id, "nic_type": "GVNIC"}],
-            service_account={"email": account.email, "scopes": ["cloud-platform"]},
-            shielded_instance_config=tpu_host.SHIELDED,
-            metadata=tpu_host.METADATA,
-            scheduling=tpu_host.scheduling(spec),
-            reservation_affinity=tpu_host.reservation_affinity(spec),
-            labels=placement.labels,
+            **tpu_host.arguments(spec, placement, network, account),
             opts=child,
         )
 
@@ -345,9 +337,7 @@ class TpuSlice(pulumi.ComponentResource):
         template = gcp.compute.InstanceTemplate(
             name,
             name=physical,
-            project=placement.project,
             region=placement.region,
-            machine_type=shape.machine_type,
             disks=[
                 {
                     "boot": True,
@@ -358,13 +348,7 @@ class TpuSlice(pulumi.ComponentResource):
                     "labels": placement.labels,
                 }
             ],
-            network_interfaces=[{"subnetwork": network.subnetwork.id, "nic_type": "GVNIC"}],
-            service_account={"email": account.email, "scopes": ["cloud-platform"]},
-            shielded_instance_config=tpu_host.SHIELDED,
-            metadata=tpu_host.METADATA,
-            scheduling=tpu_host.scheduling(spec),
-            reservation_affinity=tpu_host.reservation_affinity(spec),
-            labels=placement.labels,
+            **tpu_host.arguments(spec, placement, network, account),
             opts=child,
         )
         policy = gcp.compute.ResourcePolicy(

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from infra.cost.estimate import Estimate
 from infra.cost.line import ZERO, LineItem, Triple
-from infra.cost.report import CENT, COLUMNS, cents, title
+from infra.cost.report import CENT, cents, title, triple
 
 Change = Literal["new", "gone", "dearer", "cheaper", "same", "unknown"]
 """`unknown`: one of the two has no price, so that nobody can say."""
@@ -184,16 +184,16 @@ def as_json(one: Difference) -> dict[str, Any]:
         "complete": one.complete,
         "before_usd_month": _side(one.before),
         "after_usd_month": _side(one.after),
-        "difference_usd_month": _triple(one.usd_month),
+        "difference_usd_month": triple(one.usd_month),
         "lines": [
             {
                 "change": line.change,
                 "resource": (line.after or line.before).resource,  # type: ignore[union-attr]  # one of the two is there
                 "before": line.before.what if line.before else None,
                 "after": line.after.what if line.after else None,
-                "before_usd_month": _triple(_month(line.before)) if line.before else None,
-                "after_usd_month": _triple(_month(line.after)) if line.after else None,
-                "difference_usd_month": _triple(line.usd_month),
+                "before_usd_month": triple(_month(line.before)) if line.before else None,
+                "after_usd_month": triple(_month(line.after)) if line.after else None,
+                "difference_usd_month": triple(line.usd_month),
             }
             for line in one.lines
         ],
@@ -201,11 +201,7 @@ def as_json(one: Difference) -> dict[str, Any]:
 
 
 def _side(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else {"complete": estimate.complete, **(_triple(estimate.total) or {})}
-
-
-def _triple(values: Triple | None) -> dict[str, str] | None:
-    return None if values is None else {column: f"{value:f}" for column, value in zip(COLUMNS, values, strict=True)}
+    return None if estimate is None else {"complete": estimate.complete, **(triple(estimate.total) or {})}
 
 
 def markdown(one: Difference) -> list[str]:

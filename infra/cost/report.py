@@ -117,23 +117,23 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "complete": estimate.complete,
         "unknown_lines": len(estimate.unknown),
         "prices_as_of": dict(zip(("oldest", "newest"), estimate.price_dates, strict=True)) if estimate.price_dates else None,
-        "total_usd_month": _triple(estimate.total),
+        "total_usd_month": triple(estimate.total),
         "lines": [
             {
                 "resource": line.resource,
                 "what": line.what,
                 "status": line.status,
-                "quantity": _triple(line.quantity),
+                "quantity": triple(line.quantity),
                 "unit": line.unit,
-                "unit_usd": _triple(line.unit_usd),
-                "usd_month": _triple(line.usd_month),
+                "unit_usd": triple(line.unit_usd),
+                "usd_month": triple(line.usd_month),
                 **(_source(line.price) or dict.fromkeys(("as_of", "trust", "source"))),
                 "ceiling": _source(line.ceiling),
                 "note": line.note,
             }
             for line in estimate.lines
         ],
-        "assumptions": [{"name": one.name, "default": one.is_default} | (_triple(tuple(one.value)) or {}) for one in estimate.assumptions],
+        "assumptions": [{"name": one.name, "default": one.is_default} | (triple(tuple(one.value)) or {}) for one in estimate.assumptions],
     }
 
 
@@ -142,5 +142,5 @@ def _source(price: Price | None) -> dict[str, str] | None:
     return None if price is None else {"as_of": price.as_of, "trust": price.trust, "source": price.source}
 
 
-def _triple(values: Triple | None) -> dict[str, str] | None:
+def triple(values: Triple | None) -> dict[str, str] | None:
     return None if values is None else {column: f"{value:f}" for column, value in zip(COLUMNS, values, strict=True)}

@@ -7,7 +7,8 @@ import secrets
 import socket
 from typing import Any
 
-from infra.provider.google import FIRST_BACKOFF_SECONDS, Google, UnclearError
+from infra.provider.calls import FIRST_BACKOFF_SECONDS, UnclearError
+from infra.provider.google import Google
 from infra.provider.holds import moment
 from infra.provider.json_object import ChangedError, JsonObject
 from infra.provider.server import ProviderError

@@ -16,8 +16,9 @@ from typing import Any
 from infra.errors import Problem, SpecError
 from infra.operate.latencies import Distribution
 from infra.operate.readings import Moment, Reading
+from infra.provider.calls import GoogleError, UnclearError
 from infra.provider.deployed_model import V1
-from infra.provider.google import Google, GoogleError, UnclearError
+from infra.provider.google import Google
 from infra.provider.serving import ENDPOINTS, Serving
 
 MOST = 1_000

@@ -26,8 +26,9 @@ from infra.operate.journal import Journal
 from infra.operate.readings import Moment, Monitoring, Source
 from infra.operate.times import Time
 from infra.provider import deployed_set
+from infra.provider.calls import TRANSIENT, CancelledError, GoogleError, UnclearError, UnfinishedError
 from infra.provider.deployed_model import V1, DeployedModel, own_model, settings_of
-from infra.provider.google import TRANSIENT, CancelledError, Google, GoogleError, UnclearError, UnfinishedError
+from infra.provider.google import Google
 from infra.provider.holds import Hold, Holds, moment
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, Serving

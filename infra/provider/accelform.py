@@ -20,7 +20,7 @@ from infra.provider.google import Google, Settings
 from infra.provider.holds import Hold
 from infra.provider.resource import Change, FailedAfterMadeError, Made, Note, Resource
 from infra.provider.resources import RESOURCES
-from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
+from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, old_inputs, sentences
 from infra.provider.values import Decoded, Unknown, encode, written
 
 
@@ -66,16 +66,6 @@ class Accelform(Provider):
 
     # Configuration
 
-    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        return provider_pb2.CheckResponse(inputs=request.news)
-
-    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        """Another address makes no resource anew."""
-        old, new = Decoded(_old_inputs(request)).values, Decoded(request.news).values
-        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-        kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
-        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
-
     @sentences
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         given = {key: value for key, value in Decoded(request.args).values.items() if not isinstance(value, Unknown)}
@@ -101,7 +91,7 @@ class Accelform(Provider):
 
     @sentences
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        old, new, state = Decoded(_old_inputs(request)), Decoded(request.news), Decoded(request.olds)
+        old, new, state = Decoded(old_inputs(request)), Decoded(request.news), Decoded(request.olds)
         kind = _kind(request.urn)
         holds = self._held(kind, new.values)
         wanted = held.added(new.values, holds)
@@ -146,7 +136,7 @@ class Accelform(Provider):
 
     @sentences
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
+        state, old, new = Decoded(request.olds), Decoded(old_inputs(request)), Decoded(request.news)
         kind = _kind(request.urn)
         if request.preview:
             return provider_pb2.UpdateResponse(properties=_state(kind, Made("", kind.foreseen(new.values, state.values)), new))
@@ -172,17 +162,18 @@ class Accelform(Provider):
 
     # What these share
 
-    def _resource(self, kind: type[Resource], request: Any) -> Resource:
+    def _configured(self) -> Google:
         if self._google is None:
             raise ProviderError("the provider is not configured")
+        return self._google
+
+    def _resource(self, kind: type[Resource], request: Any) -> Resource:
         say = self._say
         tell = None if say is None else lambda note: say(request.urn, note)
-        return kind(self._google, getattr(request, "timeout", 0) or None, tell)
+        return kind(self._configured(), getattr(request, "timeout", 0) or None, tell)
 
     def _held(self, kind: type[Resource], inputs: Mapping[str, Any]) -> list[Hold]:
-        if self._google is None:
-            raise ProviderError("the provider is not configured")
-        return held.on(self._google, self._holds, kind.token, inputs)
+        return held.on(self._configured(), self._holds, kind.token, inputs)
 
     def _done(self, do: Callable[[], Made], kind: type[Resource], given: Decoded, inputs: struct_pb2.Struct) -> Made:
         try:
@@ -227,9 +218,3 @@ def _present(paths: set[tuple[str | int, ...]], values: Any) -> set[tuple[str | 
 def _property_diff(change: Change) -> Any:
     kind = provider_pb2.PropertyDiff.Kind.Value(f"{change.kind}_REPLACE" if change.replaces else change.kind)
     return provider_pb2.PropertyDiff(kind=kind, inputDiff=change.input)
-
-
-def _old_inputs(request: Any) -> struct_pb2.Struct:
-    """The last run's inputs. Without them, as after an import, the state stands for them."""
-    old: struct_pb2.Struct = request.old_inputs if request.old_inputs.fields else request.olds
-    return old

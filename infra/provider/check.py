@@ -9,7 +9,7 @@ from typing import Any
 from infra.errors import nearest
 from infra.provider import schema
 from infra.provider.resource import Failure
-from infra.provider.values import DEFAULTS, UNKNOWN, Path, Unknown
+from infra.provider.values import DEFAULTS, UNKNOWN, Path, Unknown, shown
 
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false", "array": "a list"}
 
@@ -72,15 +72,10 @@ class Check:
             "number": isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value),
         }
         if not fits.get(kind, False):
-            return self._fail(path, f"is not {WORDS.get(kind, 'an object')}; got {self._shown(value, path)}")
+            return self._fail(path, f"is not {WORDS.get(kind, 'an object')}; got {shown(value, path, self._secrets)}")
         if words and value not in words:
-            return self._fail(path, f"{self._shown(value, path)} is not one of the words here\n  allowed: {', '.join(words)}")
+            return self._fail(path, f"{shown(value, path, self._secrets)} is not one of the words here\n  allowed: {', '.join(words)}")
         return value
-
-    def _shown(self, value: Any, path: Path) -> str:
-        """A value as it may be printed: secrets are not."""
-        hidden = any(path[: len(secret)] == secret or secret[: len(path)] == path for secret in self._secrets)
-        return "a secret" if hidden else repr(value)
 
     def _fail(self, path: Path, reason: str) -> Unknown:
         """What was wrong stands as unknown, so that the checks after it judge the rest."""

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from infra.provider.calls import GoogleError, OperationError, UnfinishedError
 from infra.provider.deployed_model import SCALING, DeployedModel, is_ours
-from infra.provider.google import GoogleError, OperationError, UnfinishedError
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, Serving, without
 

@@ -10,54 +10,24 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from time import monotonic
+from time import time as wall_time
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 
+from infra.provider.calls import CALL_SECONDS, Calls, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
 
-ATTEMPTS = 5
-FIRST_BACKOFF_SECONDS = 0.5
-TOO_MANY = 429
-TRANSIENT = (TOO_MANY, 500, 502, 503)
-FIRST_POLL_SECONDS = 0.01
-LONGEST_POLL_SECONDS = 5.0
 OPERATION_SECONDS = 60 * 60.0
 """How long an operation may take where the program sets no timeout: a deployment on accelerators takes up to an hour."""
-CALL_SECONDS = 60.0
-IDEMPOTENT = ("GET", "PUT", "PATCH", "DELETE")
 REGIONAL = ("aiplatform",)
 """APIs whose host has the location in front. Source: `endpoints` of the discovery documents."""
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-
-
-class GoogleError(ProviderError):
-    """Google refused, in its words."""
-
-    def __init__(self, code: int, message: str) -> None:
-        self.code = code
-        super().__init__(f"googleapi: Error {code}: {message}")
-
-
-class UnclearError(ProviderError):
-    """Whether the call was done is not known: no answer came, or one that says as little."""
-
-
-class OperationError(ProviderError):
-    """A call was taken, and what it began failed."""
-
-
-class UnfinishedError(OperationError):
-    """What a call began did not end in time: it may end yet."""
-
-
-class CancelledError(ProviderError):
-    """The user pressed ^C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +47,7 @@ class Settings:
         return f"https://{place}-{host}/" if place and api in REGIONAL else f"https://{host}/"
 
 
-class Google:
+class Google(Calls):
     """
     Google's APIs, as one configuration sees them.
 
@@ -89,19 +59,19 @@ class Google:
         time: What time it is there, in seconds since 1970. (default: this machine's; of the sandbox its own, which is ahead)
     """
 
+    longest_poll_seconds = 5.0
+
     def __init__(
         self,
         settings: Settings,
         pause: Callable[[float], bool],
-        now: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = monotonic,
         http: httpx.Client | None = None,
         time: Callable[[], float] | None = None,
     ) -> None:
+        super().__init__(http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox), pause, now)
         self.settings = settings
-        self._pause = pause
-        self.now = now
-        self.time = time or (self._sandbox_time if settings.sandbox else _time)
-        self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox)
+        self.time = time or (self._sandbox_time if settings.sandbox else wall_time)
         self._lock = threading.Lock()
         self._credentials: Any = None
 
@@ -122,37 +92,19 @@ class Google:
             CancelledError: The user cancelled.
             ProviderError: No answer came.
         """
-        return _object(self._sent(api, method, place, safe, arguments))
+        return object_of(self._answered(api, method, place, safe, arguments))
 
     def content(self, api: str, method: str, **arguments: Any) -> bytes:
         """The same of a call that answers what an object holds, whatever that is."""
-        return self._sent(api, method, "", None, arguments).content
+        return self._answered(api, method, "", None, arguments).content
 
-    def _sent(self, api: str, method: str, place: str, safe: bool | None, arguments: Mapping[str, Any]) -> httpx.Response:
+    def _answered(self, api: str, method: str, place: str, safe: bool | None, arguments: Mapping[str, Any]) -> httpx.Response:
         request = self._request(api, method, place, arguments)
-        may_repeat = request.method in IDEMPOTENT if safe is None else safe
-        backoff = FIRST_BACKOFF_SECONDS
-        for attempt in range(1, ATTEMPTS + 1):
-            self.look()
-            last = attempt == ATTEMPTS
-            try:
-                answer = self._http.request(request.method, request.uri, content=request.body, headers=self._headers(request))
-            except httpx.TransportError as error:
-                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                if last or (sent and not may_repeat):
-                    told = f"{request.method} {request.uri}: no answer: {error or type(error).__name__}"
-                    raise (UnclearError(told) if sent and not may_repeat else ProviderError(told)) from None
-            else:
-                if answer.is_success:
-                    return answer
-                refused = _refusal(answer)
-                if answer.status_code not in TRANSIENT or last:
-                    raise refused
-                if answer.status_code != TOO_MANY and not may_repeat:
-                    raise UnclearError(str(refused))
-            self.wait(backoff)
-            backoff *= 2
-        raise AssertionError("every attempt returns, raises or is followed by another")
+
+        def send() -> httpx.Response:
+            return self._http.request(request.method, request.uri, content=request.body, headers=self._headers(request))
+
+        return self.sent(request.method, request.uri, send, safe=safe)
 
     def post(self, address: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """
@@ -169,8 +121,8 @@ class Google:
         except httpx.TransportError as error:
             raise UnclearError(f"POST {address}: no answer: {error or type(error).__name__}") from None
         if not answer.is_success:
-            raise _refusal(answer)
-        return _object(answer)
+            raise self.refusal(answer)
+        return object_of(answer)
 
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """
@@ -181,19 +133,14 @@ class Google:
             UnfinishedError: It did not end within *seconds*.
         """
         method = ".".join([*operation["name"].split("/")[0::2], "get"])
-        allowed = seconds or OPERATION_SECONDS
-        deadline = self.now() + allowed
-        delay = FIRST_POLL_SECONDS
-        while not operation.get("done"):
-            if self.now() > deadline:
-                raise UnfinishedError(f"{operation['name']}: has not ended within {allowed / 60:.0f} minutes")
-            operation = self.call(api, method, place=place, name=operation["name"])
-            if not operation.get("done"):
-                self.wait(delay)
-                delay = min(delay * 1.6, LONGEST_POLL_SECONDS)
-        if error := operation.get("error"):
+
+        def ask() -> dict[str, Any]:
+            return self.call(api, method, place=place, name=operation["name"])
+
+        ended = self.awaited(operation["name"], operation, _is_done, ask, seconds or OPERATION_SECONDS)
+        if error := ended.get("error"):
             raise OperationError(f"{error.get('code', '')}: {error.get('message', '')}".strip(": "))
-        return {key: value for key, value in (operation.get("response") or {}).items() if key != "@type"}
+        return response_of(ended)
 
     def pages(self, api: str, method: str, items: str, *, place: str = "", **arguments: Any) -> list[dict[str, Any]]:
         """Every item of a list. A page may be empty and still not the last."""
@@ -209,24 +156,6 @@ class Google:
     def close(self) -> None:
         """Ends its connections."""
         self._http.close()
-
-    def wait(self, seconds: float) -> None:
-        """
-        Waits.
-
-        Raises:
-            CancelledError: The user cancelled meanwhile.
-        """
-        self._pause(seconds)
-        self.look()
-
-    def look(self) -> None:
-        """
-        Raises:
-            CancelledError: The user cancelled.
-        """
-        if self._pause(0):
-            raise CancelledError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
 
     def _sandbox_time(self) -> float:
         try:
@@ -271,8 +200,8 @@ class Google:
             raise ProviderError(f"no credentials for Google Cloud: {error}\n  fix: gcloud auth application-default login") from None
 
 
-def _time() -> float:
-    return time.time()
+def _is_done(operation: dict[str, Any]) -> bool:
+    return bool(operation.get("done"))
 
 
 @cache
@@ -299,17 +228,3 @@ def _service(name: str, version: str, root: str) -> Any:
 def _at(uri: str, root: str) -> str:
     """Uploads go to the address of the document, whichever the client was given: they are sent where all else is."""
     return uri if uri.startswith(root) else root + uri.split("/", 3)[3]
-
-
-def _object(answer: httpx.Response) -> dict[str, Any]:
-    try:
-        found = answer.json() if answer.content else {}
-    except ValueError:
-        found = {}
-    return found if isinstance(found, dict) else {}
-
-
-def _refusal(answer: httpx.Response) -> GoogleError:
-    error = _object(answer).get("error", {})
-    said = error.get("message", "") if isinstance(error, dict) else str(error)
-    return GoogleError(answer.status_code, said or answer.text.strip()[:200] or answer.reason_phrase)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra.provider.google import ATTEMPTS, FIRST_BACKOFF_SECONDS, Google, GoogleError, UnclearError
+from infra.provider.calls import ATTEMPTS, FIRST_BACKOFF_SECONDS, GoogleError, UnclearError
+from infra.provider.google import Google
 from infra.provider.server import ProviderError
 
 API = "storage.v1"

@@ -10,15 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from infra.provider.google import (
-    FIRST_POLL_SECONDS,
-    LONGEST_POLL_SECONDS,
-    OPERATION_SECONDS,
-    Google,
-    GoogleError,
-    OperationError,
-    UnfinishedError,
-)
+from infra.provider.calls import FIRST_POLL_SECONDS, GoogleError, OperationError, UnfinishedError
+from infra.provider.google import OPERATION_SECONDS, Google
 from infra.provider.resource import Note
 from infra.provider.server import ProviderError
 
@@ -271,7 +264,7 @@ class Queue:
         if self.google.now() >= self._deadline:
             raise UnfinishedError(f"{said}\n  waited: {self._seconds / 60:.0f} minutes")
         self.google.wait(delay)
-        return min(delay * 1.6, LONGEST_POLL_SECONDS)
+        return min(delay * 1.6, self.google.longest_poll_seconds)
 
 
 def state_of(queued: Mapping[str, Any]) -> str:

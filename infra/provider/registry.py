@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from infra.provider.google import Google, GoogleError, OperationError, UnclearError
+from infra.provider.calls import GoogleError, OperationError, UnclearError
+from infra.provider.google import Google
 
 API = "aiplatform.v1"
 MODELS = "projects.locations.models"

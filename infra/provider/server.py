@@ -19,6 +19,8 @@ import grpc
 from google.protobuf import any_pb2, empty_pb2, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
+from infra.provider.values import Decoded
+
 WORKERS = 32
 MESSAGE_BYTES = 400 * 1024 * 1024
 LOOKS_AT_PARENT_SECONDS = 0.1
@@ -67,10 +69,26 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         return plugin_pb2.PluginInfo(version=self.version)
 
+    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return provider_pb2.CheckResponse(inputs=request.news)
+
+    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        """Another endpoint or default makes no resource anew: only what names it in its own inputs does."""
+        old, new = Decoded(old_inputs(request)).values, Decoded(request.news).values
+        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+        kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
+
     def Cancel(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         """Every wait looks at this event: the user pressed ^C."""
         self.cancelled.set()
         return empty_pb2.Empty()
+
+
+def old_inputs(request: Any) -> struct_pb2.Struct:
+    """The last run's inputs. Without them, as after an old import, the state stands for them."""
+    old: struct_pb2.Struct = request.old_inputs if request.old_inputs.fields else request.olds
+    return old
 
 
 def sentences(method: Callable[..., Any]) -> Callable[..., Any]:

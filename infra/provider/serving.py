@@ -16,17 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from infra.provider.calls import ATTEMPTS, FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError, UnfinishedError
 from infra.provider.deployed_model import BETA, V1, DeployedModel, Mutation, redeployable
-from infra.provider.google import (
-    ATTEMPTS,
-    FIRST_BACKOFF_SECONDS,
-    OPERATION_SECONDS,
-    Google,
-    GoogleError,
-    OperationError,
-    UnclearError,
-    UnfinishedError,
-)
+from infra.provider.google import OPERATION_SECONDS, Google
 from infra.provider.server import ProviderError
 
 ENDPOINTS = "projects.locations.endpoints"

@@ -140,3 +140,9 @@ def written(path: Path) -> str:
             quoted = step.replace('"', '\\"')
             text += f'["{quoted}"]'
     return text
+
+
+def shown(value: Any, path: Path, secrets: Iterable[Path]) -> str:
+    """A value as it may be printed: what is secret, or holds or is in what is, is not."""
+    hidden = any(path[: len(secret)] == secret or secret[: len(path)] == path for secret in secrets)
+    return "a secret" if hidden else repr(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from infra.cost.context import short
 from infra.cost.line import LineItem
 from infra.declared import Declared
 
@@ -59,22 +60,9 @@ def _is_of(line: LineItem, every: Sequence[Declared], index: int) -> bool:
     if line.resource != every[index].name:
         return False
     later = every[index + 1 :]
-    return _kind(every[index]) == line.what or not any(one.name == line.resource and _kind(one) == line.what for one in later)
+    return short(every[index]) == line.what or not any(one.name == line.resource and short(one) == line.what for one in later)
 
 
 def _alone(line: LineItem, resource: Declared) -> bool:
     """Whether it is the only line of its resource. Machines and NAT have several."""
-    return line.what == _kind(resource) or _kind(resource) in ("Bucket", "Repository")
-
-
-def _kind(resource: Declared) -> str:
-    return resource.type.rpartition(":")[2]
-
-
-def shown_name(resource: Declared) -> str:
-    """The physical name where the resource has one."""
-    for key in ("accountId", "repositoryId", "displayName", "name"):
-        physical = resource.inputs.get(key)
-        if isinstance(physical, str):
-            return physical
-    return resource.name
+    return line.what == short(resource) or short(resource) in ("Bucket", "Repository")

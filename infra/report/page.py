@@ -6,13 +6,13 @@ Without scripts it lacks the plots, and every figure stands in a table.
 
 from __future__ import annotations
 
-from infra.check import Checked, place
+from infra.check import Checked, place, shown_name
 from infra.report import plots
 from infra.report.bill import PLOT, bill
 from infra.report.document import document
 from infra.report.elsewhere import elsewhere
 from infra.report.findings import dates, findings
-from infra.report.groups import by_component, lines_by_component, shown_name
+from infra.report.groups import by_component, lines_by_component
 from infra.report.markup import Html, cell, data, h, joined, row, table
 from infra.report.rates import rates
 

@@ -16,7 +16,7 @@ from infra.operate.journal import TakenOverError
 from infra.operate.latencies import Distribution
 from infra.operate.readings import Moment, Monitoring
 from infra.operate.rollout import split
-from infra.provider.google import GoogleError
+from infra.provider.calls import GoogleError
 from infra.provider.holds import Hold
 from infra.sandbox.faults import Fault
 from tests.operate.shop import BEGAN, BUCKET, ENDPOINT, GOOD, MODEL, KilledError, Shop

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,7 @@ from pulumi.runtime.proto import provider_pb2, status_pb2
 
 from infra.provider.accelform import Accelform
 from infra.provider.values import Decoded, encode
-from infra.sandbox.cloud import Cloud, Request
-from infra.sandbox.faults import LostError
+from tests.in_process import InProcess
 
 BASE = "http://sandbox.test"
 PROJECT = "shop-prod"
@@ -45,25 +43,11 @@ class Context:
         raise AbortedError(status.details, detail)
 
 
-class Sandbox:
-    """A sandbox with one project, which answers one call at a time."""
+class Sandbox(InProcess):
+    """A sandbox with the project of these tests."""
 
     def __init__(self) -> None:
-        self.cloud = Cloud()
-        self.cloud.projects.make(PROJECT)
-        self._alone = threading.Lock()
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        try:
-            with self._alone:
-                answer = self.cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
-        except LostError:
-            raise httpx.ReadError("cut") from None
-        return httpx.Response(answer.status, json=answer.body)
-
-    def close(self) -> None:
-        self.cloud.store.close()
+        super().__init__(PROJECT)
 
     def http(self) -> httpx.Client:
         return httpx.Client(transport=httpx.MockTransport(self))

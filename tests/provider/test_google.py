@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from infra.provider.google import ATTEMPTS, CancelledError, Google, GoogleError, OperationError, Settings, UnclearError
+from infra.provider.calls import ATTEMPTS, CancelledError, GoogleError, OperationError, UnclearError
+from infra.provider.google import Google, Settings
 from infra.provider.server import ProviderError
 
 SANDBOX = Settings(sandbox="http://127.0.0.1:9555")

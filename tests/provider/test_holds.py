@@ -11,8 +11,9 @@ from pulumi.runtime.proto import provider_pb2
 from vertex import ENDPOINT, MODEL, Vertex
 
 from infra.provider.accelform import Accelform
+from infra.provider.calls import GoogleError
 from infra.provider.deployed_model import DeployedModel
-from infra.provider.google import Google, GoogleError, Settings
+from infra.provider.google import Google, Settings
 from infra.provider.holds import Hold, Holds
 from infra.provider.json_object import ChangedError, JsonObject
 from infra.provider.server import ProviderError

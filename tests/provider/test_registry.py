@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from infra.provider.google import Google, GoogleError, OperationError, Settings
+from infra.provider.calls import GoogleError, OperationError
+from infra.provider.google import Google, Settings
 from infra.provider.registry import Registry, aliases_of
 
 MODEL = "projects/p/locations/asia-east1/models/m"

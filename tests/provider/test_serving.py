@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vertex import ENDPOINT, MODEL, Vertex
 
+from infra.provider.calls import GoogleError, OperationError, UnfinishedError
 from infra.provider.deployed_model import DeployedModel, Mutation, is_ours, normal, settings_of
-from infra.provider.google import Google, GoogleError, OperationError, Settings, UnfinishedError
+from infra.provider.google import Google, Settings
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, NoSuchModelError, Serving, shared, without
 from infra.sandbox.faults import Fault

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from infra.errors import nearest
 from infra.local.gcp import schema
 from infra.local.gcp.resource_type import ResourceType
-from infra.provider.values import DEFAULTS, Path, Unknown, is_empty, written
+from infra.provider.values import DEFAULTS, Path, Unknown, is_empty, shown, written
 
 WORDS = {"string": "a string", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
@@ -67,15 +67,15 @@ class Check:
             return value
         if kind == "object":
             if not isinstance(value, dict):
-                return self._fail(path, f"is not an object; got {self._shown(value, path)}")
+                return self._fail(path, f"is not an object; got {shown(value, path, self._secrets)}")
             return self._object(value, schema.properties(declared), schema.required(declared), path, dotted)
         if kind == "array":
             if not isinstance(value, list):
-                return self._fail(path, f"is not a list; got {self._shown(value, path)}")
+                return self._fail(path, f"is not a list; got {shown(value, path, self._secrets)}")
             return [self._value(part, declared.get("items", {}), (*path, index), dotted) for index, part in enumerate(value)]
         if kind == "map":
             if not isinstance(value, dict):
-                return self._fail(path, f"is not an object; got {self._shown(value, path)}")
+                return self._fail(path, f"is not an object; got {shown(value, path, self._secrets)}")
             of = declared.get("additionalProperties", {})
             return {key: self._value(part, of, (*path, key), dotted) for key, part in value.items() if part is not None}
         return self._plain(value, kind, path)
@@ -96,12 +96,7 @@ class Check:
                     return int(number)
                 if kind == "number" and number == number:
                     return number
-        return self._fail(path, f"is not {WORDS[kind]}; got {self._shown(value, path)}")
-
-    def _shown(self, value: Any, path: Path) -> str:
-        """A value as it may be printed: secrets are not."""
-        hidden = any(path[: len(secret)] == secret or secret[: len(path)] == path for secret in self._secrets)
-        return "a secret" if hidden else repr(value)
+        return self._fail(path, f"is not {WORDS[kind]}; got {shown(value, path, self._secrets)}")
 
     def _fail(self, path: Path, reason: str) -> None:
         self.failures.append(Failure(path, f"{written(path)}: {reason}"))

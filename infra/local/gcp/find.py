@@ -10,7 +10,8 @@ import httpx
 
 from infra.local.gcp import config, types
 from infra.local.gcp.lifecycle import Lifecycle
-from infra.local.gcp.rest import CALL_SECONDS, Client
+from infra.local.gcp.rest import Client
+from infra.provider.calls import CALL_SECONDS
 from infra.provider.google import Google, Settings
 from infra.provider.resources import RESOURCES
 from infra.provider.server import ProviderError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import Policy
-from infra.local.gcp.rest import GoogleError, UnclearError
+from infra.provider.calls import GoogleError, UnclearError
 from infra.provider.server import ProviderError
 
 ATTEMPTS = 10

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from infra.local.gcp import body as bodies
 from infra.local.gcp import diff, refresh, schema
 from infra.local.gcp.resource_type import Field, ResourceType, Update, last, placeholders
-from infra.local.gcp.rest import ATTEMPTS, FIRST_BACKOFF_SECONDS, Client, GoogleError, OperationError, UnclearError
+from infra.local.gcp.rest import Client
+from infra.provider.calls import ATTEMPTS, FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError
 from infra.provider.server import ProviderError
 from infra.provider.values import without_defaults
 

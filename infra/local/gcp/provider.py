@@ -15,8 +15,9 @@ from infra.local.gcp import config, diff, invokes, refresh, schema, types
 from infra.local.gcp.check import Check
 from infra.local.gcp.lifecycle import FailedAfterMadeError, Lifecycle, Made
 from infra.local.gcp.resource_type import ResourceType
-from infra.local.gcp.rest import CALL_SECONDS, Client, GoogleError
-from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
+from infra.local.gcp.rest import Client
+from infra.provider.calls import CALL_SECONDS, GoogleError
+from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, old_inputs, sentences
 from infra.provider.values import UNKNOWN, Decoded, Unknown, encode, is_empty, without_defaults, written
 
 CONFIG_PREFIX = "gcp:config:"
@@ -43,16 +44,6 @@ class Gcp(Provider):
 
     # Configuration
 
-    def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        return provider_pb2.CheckResponse(inputs=request.news)
-
-    def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        """Another endpoint or default makes no resource anew: only what names it in its own inputs does."""
-        old, new = Decoded(_old_inputs(request)).values, Decoded(request.news).values
-        changed = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-        kind = provider_pb2.DiffResponse.DIFF_SOME if changed else provider_pb2.DiffResponse.DIFF_NONE
-        return provider_pb2.DiffResponse(changes=kind, diffs=changed)
-
     @sentences
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         values = Decoded(request.args).values
@@ -75,7 +66,7 @@ class Gcp(Provider):
 
     @sentences
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
-        old, new = Decoded(_old_inputs(request)), Decoded(request.news)
+        old, new = Decoded(old_inputs(request)), Decoded(request.news)
         found = diff.changes(self._row(request.urn), old.values, new.values, Decoded(request.olds).values)
         # A thing of the same name cannot stand beside the old one: the official provider sees that by the name alone, too.
         same_name = bool(old.values.get("name")) and old.values["name"] == new.values.get("name")
@@ -127,7 +118,7 @@ class Gcp(Provider):
     @sentences
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         row = self._row(request.urn)
-        state, old, new = Decoded(request.olds), Decoded(_old_inputs(request)), Decoded(request.news)
+        state, old, new = Decoded(request.olds), Decoded(old_inputs(request)), Decoded(request.news)
         if request.preview:
             foreseen = state.values | self._labelled(row, without_defaults(new.values))
             return provider_pb2.UpdateResponse(properties=self._state(row, foreseen, new))
@@ -218,9 +209,3 @@ def _pruned(value: Any, defaults: Mapping[str, Any], dotted: str = "") -> Any:
         pruned = {key: _pruned(part, defaults, paths[key]) for key, part in value.items()}
         return {key: part for key, part in pruned.items() if not is_empty(part) or (part is not None and paths[key] in defaults)}
     return [_pruned(part, defaults, dotted) for part in value] if isinstance(value, list) else value
-
-
-def _old_inputs(request: Any) -> struct_pb2.Struct:
-    """The last run's inputs. Without them, as after an old import, the state stands for them."""
-    old: struct_pb2.Struct = request.old_inputs if request.old_inputs.fields else request.olds
-    return old

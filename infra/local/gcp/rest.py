@@ -12,38 +12,12 @@ from urllib.parse import quote
 import httpx
 
 from infra.local.gcp.config import Config
-from infra.provider.server import ProviderError
+from infra.provider.calls import Calls, GoogleError, OperationError, error_of, message_of, object_of, response_of
 
-ATTEMPTS = 5
-FIRST_BACKOFF_SECONDS = 0.5
-TOO_MANY = 429
-TRANSIENT = (TOO_MANY, 500, 502, 503)
-"""What the official provider takes for passing trouble, too."""
-FIRST_POLL_SECONDS = 0.01
-LONGEST_POLL_SECONDS = 2.0
 OPERATION_SECONDS = 30 * 60.0
-CALL_SECONDS = 60.0
-IDEMPOTENT = ("GET", "PUT", "PATCH", "DELETE")
 
 
-class GoogleError(ProviderError):
-    """Google refused. The words are Google's, the form is the official provider's."""
-
-    def __init__(self, code: int, message: str, reason: str = "") -> None:
-        self.code = code
-        self.reason = reason
-        super().__init__(f"googleapi: Error {code}: {message}{f', {reason}' if reason else ''}")
-
-
-class UnclearError(ProviderError):
-    """Whether the call was done is not known: no answer came, or one that says as little."""
-
-
-class OperationError(ProviderError):
-    """A call was taken, and what it began failed."""
-
-
-class Client:
+class Client(Calls):
     """
     Speaks to the services of one configuration.
 
@@ -54,6 +28,9 @@ class Client:
         now: A clock in seconds, for the deadline of operations.
     """
 
+    no_answer = "\n  fix: is the sandbox up?"
+    longest_poll_seconds = 2.0
+
     def __init__(
         self,
         config: Config,
@@ -61,10 +38,8 @@ class Client:
         pause: Callable[[float], bool],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(http, pause, now)
         self.config = config
-        self._http = http
-        self._pause = pause
-        self._now = now
         self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def alone(self, what: str) -> threading.Lock:
@@ -101,26 +76,11 @@ class Client:
         headers = {"authorization": f"Bearer {self.config.token}"} | (
             {"x-goog-user-project": self.config.charged} if self.config.charged else {}
         )
-        safe = method in IDEMPOTENT if idempotent is None else idempotent
-        backoff = FIRST_BACKOFF_SECONDS
-        for attempt in range(1, ATTEMPTS + 1):
-            self._look()
-            last = attempt == ATTEMPTS
-            try:
-                answer = self._http.request(method, url, params=query, json=body, headers=headers)
-            except httpx.TransportError as error:
-                sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-                if last or (sent and not safe):
-                    told = f"{method} {url}: no answer: {error or type(error).__name__}"
-                    raise (UnclearError(told) if sent and not safe else ProviderError(f"{told}\n  fix: is the sandbox up?")) from None
-            else:
-                if answer.status_code not in TRANSIENT or last:
-                    return _read(answer)
-                if answer.status_code != TOO_MANY and not safe:
-                    raise UnclearError(str(_refusal(answer)))
-            self.wait(backoff)
-            backoff *= 2
-        raise AssertionError("every attempt returns, raises or is followed by another")
+
+        def send() -> httpx.Response:
+            return self._http.request(method, url, params=query, json=body, headers=headers)
+
+        return object_of(self.sent(method, url, send, safe=idempotent))
 
     def finished(self, service: str, answer: dict[str, Any], project: str) -> dict[str, Any]:
         """
@@ -132,52 +92,16 @@ class Client:
         poll = _compute_operation(answer, project) or _longrunning(answer)
         if poll is None:
             return answer
-        deadline = self._now() + OPERATION_SECONDS
-        delay = FIRST_POLL_SECONDS
-        while not _done(answer):
-            if self._now() > deadline:
-                raise OperationError(f"{poll}: has not ended within {OPERATION_SECONDS / 60:.0f} minutes")
-            answer = self.call("GET", service, poll)
-            if not _done(answer):
-                self.wait(delay)
-                delay = min(delay * 1.6, LONGEST_POLL_SECONDS)
-        if error := answer.get("error"):
+        ended = self.awaited(poll, answer, _done, lambda: self.call("GET", service, poll), OPERATION_SECONDS)
+        if error := ended.get("error"):
             raise OperationError(_operation_words(error))
-        response = answer.get("response") or {}
-        return {key: value for key, value in response.items() if key != "@type"}
+        return response_of(ended)
 
-    def wait(self, seconds: float) -> None:
-        """Waits, unless the user cancels."""
-        self._pause(seconds)
-        self._look()
-
-    def _look(self) -> None:
-        if self._pause(0):
-            raise ProviderError("cancelled: what was begun goes on at the other side; `pulumi refresh` says what became of it")
-
-
-def _read(answer: httpx.Response) -> dict[str, Any]:
-    if not answer.is_success:
-        raise _refusal(answer)
-    found = _json(answer)
-    return found if isinstance(found, dict) else {}
-
-
-def _json(answer: httpx.Response) -> Any:
-    try:
-        return answer.json() if answer.content else {}
-    except ValueError:
-        return {}
-
-
-def _refusal(answer: httpx.Response) -> GoogleError:
-    found = _json(answer)
-    error = found.get("error", {}) if isinstance(found, dict) else {}
-    if not isinstance(error, dict):
-        error = {"message": str(error)}
-    reasons = [one.get("reason", "") for one in error.get("errors", []) if isinstance(one, dict)]
-    message = error.get("message") or answer.text.strip()[:200] or answer.reason_phrase
-    return GoogleError(answer.status_code, message, reasons[0] if reasons else "")
+    def refusal(self, answer: httpx.Response) -> GoogleError:
+        """With the reason, as the official provider tells it."""
+        error = error_of(answer)
+        reasons = [one.get("reason", "") for one in error.get("errors", []) if isinstance(one, dict)]
+        return GoogleError(answer.status_code, message_of(error, answer), reasons[0] if reasons else "")
 
 
 def _compute_operation(answer: dict[str, Any], project: str) -> str | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from infra.provider import deployed_check, deployed_set
+from infra.provider.calls import GoogleError
 from infra.provider.deployed_model import FIXED, SCALING, DeployedModel, needs_beta, normal, own_model, settings_of
 from infra.provider.deployed_set import Goal, Held
-from infra.provider.google import GoogleError
 from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made, Note, Resource, differences
 from infra.provider.schema import resource
 from infra.provider.server import ProviderError

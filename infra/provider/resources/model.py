@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from infra.provider import container, schema
-from infra.provider.google import FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError
+from infra.provider.calls import FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError
 from infra.provider.registry import DEFAULT, Registry, Version, aliases_of
 from infra.provider.resource import FailedAfterMadeError, Failure, Made, Resource
 from infra.provider.server import ProviderError

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from infra.provider import queued_check, queued_spec
-from infra.provider.google import FIRST_BACKOFF_SECONDS, GoogleError, OperationError
+from infra.provider.calls import FIRST_BACKOFF_SECONDS, GoogleError, OperationError
 from infra.provider.queue import ACTIVE, DELETING, ENDED, LOST_STATES, NOT_TAKEN_YET, Queue, error_of, state_of
 from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made, Note, Resource, differences
 from infra.provider.schema import resource

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from infra.provider.google import FIRST_BACKOFF_SECONDS, GoogleError, UnclearError
+from infra.provider.calls import FIRST_BACKOFF_SECONDS, GoogleError, UnclearError
 from infra.provider.resource import FailedAfterMadeError, Failure, Made, Resource
 from infra.provider.server import ProviderError
 from infra.provider.values import Unknown

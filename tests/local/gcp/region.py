@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import echo
-import httpx
 
-from infra.sandbox.cloud import Cloud, Request
 from infra.sandbox.endpoints import ENDPOINTS
-from infra.sandbox.faults import LostError
+from tests.in_process import InProcess
 
 P = echo.PROJECT
 NETWORK = f"projects/{P}/global/networks/net"
@@ -159,22 +156,11 @@ REGION: list[tuple[str, dict[str, Any]]] = [
 """What a region with both kinds of machine declares."""
 
 
-class Region:
-    """A sandbox with one project, which answers one call at a time."""
+class Region(InProcess):
+    """A sandbox with one project."""
 
     def __init__(self) -> None:
-        self.cloud = Cloud()
-        self.cloud.projects.make(P)
-        self._alone = threading.Lock()
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        try:
-            with self._alone:
-                answer = self.cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content))
-        except LostError:
-            raise httpx.ReadError("cut") from None
-        return httpx.Response(answer.status, json=answer.body)
+        super().__init__(P)
 
     def driver(self, **config: Any) -> echo.Driver:
         """A provider before it."""

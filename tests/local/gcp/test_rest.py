@@ -11,7 +11,8 @@ import httpx
 import pytest
 
 from infra.local.gcp.config import Config
-from infra.local.gcp.rest import ATTEMPTS, Client, GoogleError, OperationError, UnclearError
+from infra.local.gcp.rest import Client
+from infra.provider.calls import ATTEMPTS, GoogleError, OperationError, UnclearError
 from infra.provider.server import ProviderError
 
 Answers = Callable[[httpx.Request], httpx.Response]

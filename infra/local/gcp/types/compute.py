@@ -6,8 +6,8 @@ from typing import Any
 
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.resource_type import INT64, REGION, ZONE, Codec, Field, Names, ResourceType, Update, last
-from infra.local.gcp.rest import GoogleError
 from infra.local.gcp.types.router_nat import ROUTER_NAT
+from infra.provider.calls import GoogleError
 
 GLOBAL = "projects/{project}/global"
 REGIONAL = "projects/{project}/regions/{region}"

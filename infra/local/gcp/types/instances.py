@@ -9,7 +9,7 @@ from infra.local.gcp import body as bodies
 from infra.local.gcp import diff
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import INT64, ONE_OF_LIST, Codec, Field, Names, ResourceType, last
-from infra.local.gcp.rest import GoogleError, OperationError
+from infra.provider.calls import GoogleError, OperationError
 from infra.provider.server import ProviderError
 
 ZONAL = "projects/{project}/zones/{zone}"

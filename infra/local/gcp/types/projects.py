@@ -7,7 +7,7 @@ from typing import Any
 from infra.local.gcp.iam import IamMember
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import Policy, ResourceType
-from infra.local.gcp.rest import GoogleError
+from infra.provider.calls import GoogleError
 
 ENABLED = {"fields": "services/name,nextPageToken", "filter": "state:ENABLED", "pageSize": "200"}
 

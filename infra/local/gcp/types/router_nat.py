@@ -7,7 +7,7 @@ from typing import Any
 from infra.local.gcp import body as bodies
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import Field, ResourceType
-from infra.local.gcp.rest import GoogleError, OperationError
+from infra.provider.calls import GoogleError, OperationError
 from infra.provider.server import ProviderError
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from infra.local.gcp.iam import IamMember
 from infra.local.gcp.lifecycle import Lifecycle, Made
 from infra.local.gcp.resource_type import INT64, Codec, Field, Policy, ResourceType, Update
-from infra.local.gcp.rest import GoogleError
+from infra.provider.calls import GoogleError
 from infra.provider.server import ProviderError
 
 STATE = Codec(lambda state, _: {"LIVE": True, "ARCHIVED": False}.get(state), lambda live: "LIVE" if live else "ARCHIVED")
