@@ -157,7 +157,7 @@ class Rollout:
                 "to": {"id": new.id, "version": version},
                 "settings": dict(new.settings),
                 "alias": plan.alias,
-                "alias_was": self._meant(model, plan.alias),
+                "alias_was": self._serving.meant(f"{model}@{plan.alias}"),
                 "steps": list(plan.steps),
                 "hold_seconds": plan.hold_seconds,
                 "keep_warm_seconds": plan.keep_warm_seconds,
@@ -281,7 +281,7 @@ class Rollout:
 
     def _promoting(self) -> None:
         data = self.journal.data
-        meant = self._meant(data["model"], data["alias"])
+        meant = self._serving.meant(f"{data['model']}@{data['alias']}")
         if meant not in (data["alias_was"], data["to"]["version"]):
             raise ForeignError(f"{data['alias']} is version {meant or 'none'} now, which somebody else chose")
         self.journal.look()
@@ -311,7 +311,10 @@ class Rollout:
         self._split(self._shares(-1), [self._shares(step) for step in steps], needs=("from",))
         self._say("return", f"all traffic goes to version {self._version('from')} again")
         self._serving.settle()  # the deploy of a run that was cut off may end yet, and would then stand there for nothing
-        if data["alias_was"] == data["from"]["version"] and self._meant(data["model"], data["alias"]) == data["to"]["version"]:
+        if (
+            data["alias_was"] == data["from"]["version"]
+            and self._serving.meant(f"{data['model']}@{data['alias']}") == data["to"]["version"]
+        ):
             self._alias("from")
             self._say("alias", f"{data['alias']} is version {self._version('from')} again")
         self._serving.undeploy(data["to"]["id"])
@@ -355,16 +358,6 @@ class Rollout:
     def _model(self, live: Mapping[str, Any], look: Look) -> str:
         own = own_model(str(live["model"]), look.name)
         return own if own.startswith("projects/") else "/".join([*self._place.endpoint.split("/")[:2], own])
-
-    def _meant(self, model: str, alias: str) -> str:
-        """The version that an alias means; empty where there is no such alias."""
-        try:
-            found = self._google.call(V1, "projects.locations.models.get", place=model.split("/")[3], name=f"{model}@{alias}")
-        except GoogleError as error:
-            if error.code == 404:
-                return ""
-            raise
-        return str(found["versionId"])
 
     def _alias(self, side: str) -> None:
         """Gives the alias to a version: one call takes it from the one that had it."""

@@ -11,7 +11,6 @@ An operation does not say which model it deploys (DeployModelOperationMetadata),
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -56,10 +55,9 @@ class Serving:
         google: Google's APIs.
         endpoint: Full name: `projects/P/locations/R/endpoints/E`.
         seconds: How long all operations together may take. (default: an hour each)
-        now: A clock in seconds.
     """
 
-    def __init__(self, google: Google, endpoint: str, seconds: float | None = None, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, google: Google, endpoint: str, seconds: float | None = None) -> None:
         self.google = google
         self.endpoint = endpoint
         self.place = endpoint.split("/")[3]
@@ -67,8 +65,7 @@ class Serving:
         """Whether anything was sent that changes the endpoint."""
         self.last: Look | None = None
         """What was seen last."""
-        self._now = now
-        self._deadline = now() + seconds if seconds else None
+        self._deadline = google.now() + seconds if seconds else None
 
     def look(self, *, beta: bool = False) -> Look:
         """
@@ -128,6 +125,13 @@ class Serving:
                 raise NoSuchModelError(f"{reference}: there is no such model, or no version of that alias\n  {error}") from None
             raise
         return str(found["versionId"])
+
+    def meant(self, reference: str) -> str:
+        """The same; empty where it means none any more."""
+        try:
+            return self.resolve(reference)
+        except NoSuchModelError:
+            return ""
 
     def wanted(self, name: str, given: Mapping[str, Any]) -> DeployedModel:
         """One of the resource's `deployedModels` as it is to be deployed now: its alias resolved."""
@@ -244,7 +248,7 @@ class Serving:
 
     def _left(self) -> float | None:
         """Seconds until the deadline; at least a glance at what has ended."""
-        return None if self._deadline is None else min(max(self._deadline - self._now(), 0.001), OPERATION_SECONDS)
+        return None if self._deadline is None else min(max(self._deadline - self.google.now(), 0.001), OPERATION_SECONDS)
 
 
 def _scales_to_zero(live: Mapping[str, Any]) -> bool:

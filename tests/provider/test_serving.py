@@ -169,7 +169,7 @@ def test_a_deadline_is_for_all_operations_together(vertex: Vertex, sandbox: Sand
     vertex.cloud.clock.manual = True
     clock = iter(range(0, 100_000, 20))
     google = Google(Settings(sandbox=BASE), lambda seconds: False, now=lambda: next(clock), http=sandbox.http())
-    serving = Serving(google, ENDPOINT, seconds=60, now=lambda: next(clock))
+    serving = Serving(google, ENDPOINT, seconds=60)
     with pytest.raises(UnfinishedError, match="has not ended"):
         serving.deploy(model())
     assert serving.began

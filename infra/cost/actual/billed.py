@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 from infra.cost.estimate import Estimate
 from infra.cost.line import ZERO, Triple
-from infra.cost.report import title
+from infra.cost.report import title, triple
 from infra.cost.usage import HOURS
 from infra.errors import Problem, SpecError
 
@@ -347,7 +347,7 @@ def as_json(actual: Actual) -> dict[str, Any]:
             "last_day": actual.period.last.isoformat(),
         },
         "complete": actual.complete,
-        "estimated_usd": _triple(actual.estimate),
+        "estimated_usd": triple(actual.estimate),
         "billed_usd": _text(actual.usd),
         "verdict": actual.verdict,
         "explained_share": None if actual.explained is None else f"{actual.explained:.4f}",
@@ -356,7 +356,7 @@ def as_json(actual: Actual) -> dict[str, Any]:
         "parts": [
             {
                 "stack": part.name or None,
-                "estimated_usd": _triple(part.estimate),
+                "estimated_usd": triple(part.estimate),
                 "unknown_lines": list(part.unknown),
                 "billed_usd": _text(part.usd),
                 "verdict": part.verdict,
@@ -395,10 +395,6 @@ def _sum(one: Sum) -> dict[str, str | None]:
         "earlier": _text(one.earlier),
         "late": _text(one.late),
     }
-
-
-def _triple(values: Triple | None) -> dict[str, str] | None:
-    return None if values is None else {column: f"{value:f}" for column, value in zip(("low", "expected", "high"), values, strict=True)}
 
 
 def _text(amount: Decimal | None) -> str | None:

@@ -12,7 +12,7 @@ from infra.provider.deployed_set import Goal, Held
 from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made, Note, Resource, differences
 from infra.provider.schema import resource
 from infra.provider.server import ProviderError
-from infra.provider.serving import Look, NoSuchModelError, Serving
+from infra.provider.serving import Look, Serving
 from infra.provider.values import UNKNOWN, Unknown
 
 DEFAULTS = {"update": "surge", "foreign": "refuse"}
@@ -92,7 +92,7 @@ class DeployedModels(Resource):
             raise
         given: dict[str, Any] = inputs or DEFAULTS | {"endpoint": id, "location": id.split("/")[3], "deployedModels": {}}
         names = [name for name in given["deployedModels"] if deployed_set.named(look, name)]
-        meant = {name: _meant(serving, given["deployedModels"][name]["model"]) for name in names}
+        meant = {name: serving.meant(given["deployedModels"][name]["model"]) for name in names}
         return _made(look, given, self.held(given), meant)
 
     def delete(self, id: str, state: dict[str, Any]) -> None:
@@ -147,14 +147,6 @@ def _aftermath(serving: Serving, before: Look, beta: bool) -> tuple[bool, Look]:
         return not serving.running(), serving.look(beta=beta)
     except ProviderError:
         return False, serving.last or before
-
-
-def _meant(serving: Serving, reference: str) -> str:
-    """The version that an alias means; empty where it means none any more."""
-    try:
-        return serving.resolve(reference)
-    except NoSuchModelError:
-        return ""
 
 
 def _goal(serving: Serving, look: Look, inputs: Mapping[str, Any], held: Held) -> Goal:
