@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 LEVELS = [
     {"errors", "declared", "findings", "names", "currencies", "gcp", "accelform", "queued_nodes"},
-    {"spec"},
+    {"spec", "job_plan"},
     {"catalog"},
     {"sandbox"},
     {"clouds", "components", "cost", "policy", "provider"},
