@@ -25,6 +25,8 @@ ALLOWED = (
     "METRIC OP VALUE, joined by `and`; OP is >=, >, <= or <; VALUE is NUMBER, NUMBER * champion, champion, champion + NUMBER or - NUMBER"
 )
 
+METRIC = re.compile(r"[A-Za-z_][A-Za-z0-9_.@/]{0,63}", re.ASCII)
+"""What a metric may be called."""
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     ">=": operator.ge,
     ">": operator.gt,
@@ -173,8 +175,8 @@ class _Reader:
 
     def _metric(self) -> str:
         token = self._peek()
-        if token is None or token in (AND, CHAMPION) or not (token[0].isalpha() or token[0] == "_"):
-            raise self._refused("the name of a metric: letters, digits, _ . @ and /, no digit first")
+        if token is None or token in (AND, CHAMPION) or not METRIC.fullmatch(token):
+            raise self._refused("the name of a metric: up to 64 letters, digits, _ . @ and /, no digit first")
         return self._next()
 
     def _number(self, negative: bool, allowed: str = "a number, such as 0.02") -> Decimal:
