@@ -23,6 +23,10 @@ class ContractError(Exception):
     """The environment is not what a machine of ours says: every problem of it, a line each."""
 
 
+class InputError(Exception):
+    """What a program was given to work on is not what it needs. A sentence for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
     """What a training program is told. Field `run_id` is the variable `WL_RUN_ID`, and so on."""
