@@ -26,5 +26,5 @@ SERVICE = Service(
     operations=TpuOperations(metadata=tpu_metadata(lambda verb: {"patch": "update"}.get(verb, verb), "v2")),
     kinds=(nodes.NODE, queued.QUEUED),
     handlers={**nodes.HANDLERS, **queued.HANDLERS, **offers.HANDLERS},
-    prepare=queued.settle,
+    settle=queued.settle,
 )
