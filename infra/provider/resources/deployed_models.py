@@ -58,8 +58,8 @@ class DeployedModels(Resource):
         held = cls.held(new)
         absent = (new.get("awaits") or {}).keys() - (state.get("deployed") or {}).keys()
         changed = [change.path for change in differences(resource(cls.token)["inputProperties"], old, new)]
-        anew = {str(path[1]) for path in changed if len(path) > 2 and path[2] in ("model", *FIXED) and not _is_held(path, held)}
-        anew = sorted(anew - absent)
+        named = {str(path[1]) for path in changed if len(path) > 2 and path[2] in ("model", *FIXED) and not _is_held(path, held)}
+        anew = sorted(named - absent)
         if not anew:
             return
         if state.get("oneModel") or new.get("update") == "in-place":
