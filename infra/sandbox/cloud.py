@@ -6,7 +6,8 @@ import json
 import re
 import uuid
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -14,12 +15,12 @@ from typing import Any
 from infra.sandbox import enums, lists, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
-from infra.sandbox.faults import Faults
+from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
-from infra.sandbox.service import Answer, Body, Call, Service
+from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
 
@@ -40,6 +41,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
+    caller: str = YOU
+    """Email address of whoever asks."""
 
 
 class Cloud:
@@ -67,6 +70,7 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
 
@@ -77,15 +81,39 @@ class Cloud:
         Raises:
             LostError: A fault cuts the connection.
         """
-        service = self.services.get(REGION.sub("", request.host.split(":")[0]))
+        service = self._service(request.host)
         if service is None:
             known = ", ".join(sorted(self.services))
             return Answer(404, Refused(404, f"The sandbox has no service {request.host}. It has: {known}").body("status"))
+        self.catch_up()
+        return self._handled(service, request)
+
+    def within(self, request: Request) -> Answer:
+        """Answers a request that a service of the sandbox makes while another one is answered; what a refused one did is undone."""
+        service = self._service(request.host)
+        assert service is not None
+        try:
+            return self._handled(service, request)
+        except LostError:
+            return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
+
+    def has(self, host: str) -> bool:
+        """Whether a host is one of the sandbox's."""
+        return self._service(host) is not None
+
+    def _service(self, host: str) -> Service | None:
+        return self.services.get(REGION.sub("", host.split(":")[0]))
+
+    def _handled(self, service: Service, request: Request) -> Answer:
         entry = {"method": request.http, "host": service.host, "path": request.path, "query": dict(request.query), "status": 0}
+        if request.caller != YOU:
+            entry["caller"] = request.caller
         self.calls.append(entry)
         try:
             self.faults.before(request.http, f"{service.host}/{request.path.lstrip('/')}")
-            answer = self._in_transaction(service, request)
+            with self.store.transaction():
+                answer = self._answer(service, request)
+                self.loads.look(self.moment)
         except Refused as refused:
             answer = Answer(refused.code, refused.body(service.errors))
         except RecursionError:
@@ -94,17 +122,10 @@ class Cloud:
         self.faults.after()
         return answer
 
-    def _in_transaction(self, service: Service, request: Request) -> Answer:
-        self.store.begin()
-        try:
-            self.settle(self.clock.now())
-            answer = self._answer(service, request)
-            self.loads.look(self.clock.now())
-        except BaseException:
-            self.store.rollback()
-            raise
-        self.store.commit()
-        return answer
+    def catch_up(self) -> None:
+        """Makes true what the clock says that is over. It stays so, whatever becomes of the request before which this is done."""
+        with self.store.transaction():
+            self.pass_time()
 
     def _answer(self, service: Service, request: Request) -> Answer:
         match = self.routes(service).find(request.http, request.path)
@@ -123,6 +144,7 @@ class Cloud:
             version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
+            caller=request.caller,
         )
         check_query(match.method, request.query)
         service.prepare(call)
@@ -163,6 +185,30 @@ class Cloud:
                 document(narrow).widen(document(wide))
             self._routes[service.host] = Routes([document(api) for api in service.apis])
         return self._routes[service.host]
+
+    @property
+    def moment(self) -> float:
+        """What the clock shows; while something that is over is made true, when that was."""
+        return self.clock.now() if self._settles is None else self._settles
+
+    @contextmanager
+    def at(self, moment: float) -> Iterator[None]:
+        """What is done within it was done then."""
+        before, self._settles = self._settles, moment
+        try:
+            yield
+        finally:
+            self._settles = before
+
+    def pass_time(self) -> None:
+        """Makes true what the clock says that is over: operations, and whatever a service wanted to be woken for, in their order."""
+        now = self.clock.now()
+        while (timer := self.store.timer(now)) is not None:
+            self.settle(timer["at"])
+            self.store.set_timer(timer["service"], timer["name"], None)
+            with self.at(timer["at"]):
+                self.services[timer["service"]].wakes(self, timer["name"])
+        self.settle(now)
 
     def settle(self, until: float) -> None:
         """Makes true what the operations that end by *until* bring about."""
@@ -215,11 +261,11 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics and log entries.
         """
         found = []
         for service, name, body in self.store.every():
-            if service == "points" or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries") or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

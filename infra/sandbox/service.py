@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from infra.sandbox.discovery import Method
 
 Body = dict[str, Any]
+YOU = "you@sandbox.example"
+"""Whoever asks the sandbox."""
 
 
 @dataclass(slots=True)
@@ -42,12 +44,14 @@ class Call:
     media: bytes = b""
     """The body of an upload, as it came."""
     content_type: str = ""
+    caller: str = YOU
+    """Email address of whoever asks."""
     target: str = ""
     """Name of the resource that is made, read or changed; set by the generic verbs."""
 
     @property
     def now(self) -> float:
-        return self.cloud.clock.now()
+        return self.cloud.moment
 
     @property
     def kind(self) -> Kind:
@@ -170,6 +174,8 @@ class Service:
     exists: Callable[[Call], Refused] | None = None
     prepare: Callable[[Call], None] = nothing
     """Runs before every method, such as to read `projects/-`."""
+    wakes: Callable[[Cloud, str], None] = nothing
+    """Runs at the moment that `Store.set_timer` was told for a name."""
     usual: Kind = field(default_factory=lambda: Kind(""))
     """What a resource without a kind of its own is."""
     verbs: Mapping[str, Handler] = field(default_factory=dict)
