@@ -323,6 +323,25 @@ def holds(
     raise typer.Exit(command.holds(stack, folder, released=release or [], cloud=cloud, as_json=as_json))
 
 
+@app.command()
+def queue(
+    stack: OneStack,
+    remove_dead: Annotated[
+        bool, typer.Option("--remove-dead", help="Delete those that nothing comes of any more, with what they left.")
+    ] = False,
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what waits in the project's queue of the Cloud TPU API, and what is dead there and holds quota.
+
+    Exit code 3: something is dead.
+    """
+    from infra.cli import queue as command
+
+    raise typer.Exit(command.run(stack, folder, remove_dead=remove_dead, cloud=cloud, as_json=as_json))
+
+
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status.")
 

@@ -15,13 +15,13 @@ from typing import Any
 from infra.sandbox import enums, lists, operations, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
-from infra.sandbox.faults import Faults
+from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
 from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
-from infra.sandbox.service import Answer, Body, Call, Service
+from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
 
@@ -42,6 +42,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
+    caller: str = YOU
+    """Email address of whoever asks."""
 
 
 class Cloud:
@@ -82,15 +84,39 @@ class Cloud:
         Raises:
             LostError: A fault cuts the connection.
         """
-        service = self.services.get(REGION.sub("", request.host.split(":")[0]))
+        service = self._service(request.host)
         if service is None:
             known = ", ".join(sorted(self.services))
             return Answer(404, Refused(404, f"The sandbox has no service {request.host}. It has: {known}").body("status"))
+        self.catch_up()
+        return self._handled(service, request)
+
+    def within(self, request: Request) -> Answer:
+        """Answers a request that a service of the sandbox makes while another one is answered; what a refused one did is undone."""
+        service = self._service(request.host)
+        assert service is not None
+        try:
+            return self._handled(service, request)
+        except LostError:
+            return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
+
+    def has(self, host: str) -> bool:
+        """Whether a host is one of the sandbox's."""
+        return self._service(host) is not None
+
+    def _service(self, host: str) -> Service | None:
+        return self.services.get(REGION.sub("", host.split(":")[0]))
+
+    def _handled(self, service: Service, request: Request) -> Answer:
         entry = {"method": request.http, "host": service.host, "path": request.path, "query": dict(request.query), "status": 0}
+        if request.caller != YOU:
+            entry["caller"] = request.caller
         self.calls.append(entry)
         try:
             self.faults.before(request.http, f"{service.host}/{request.path.lstrip('/')}")
-            answer = self._in_transaction(service, request)
+            with self.store.transaction():
+                answer = self._answer(service, request)
+                self.loads.look(self.moment)
         except Refused as refused:
             answer = Answer(refused.code, refused.body(service.errors))
         except RecursionError:
@@ -99,22 +125,10 @@ class Cloud:
         self.faults.after()
         return answer
 
-    def _in_transaction(self, service: Service, request: Request) -> Answer:
-        self.pass_time()
-        with self._transaction():
-            answer = self._answer(service, request)
-            self.loads.look(self.clock.now())
-        return answer
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.store.begin()
-        try:
-            yield
-        except BaseException:
-            self.store.rollback()
-            raise
-        self.store.commit()
+    def catch_up(self) -> None:
+        """Makes true what the clock says that is over. It stays so, whatever becomes of the request before which this is done."""
+        with self.store.transaction():
+            self.pass_time()
 
     def _answer(self, service: Service, request: Request) -> Answer:
         match = self.routes(service).find(request.http, request.path)
@@ -133,6 +147,7 @@ class Cloud:
             version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
+            caller=request.caller,
         )
         check_query(match.method, request.query)
         service.prepare(call)
@@ -189,11 +204,16 @@ class Cloud:
             self._settles = before
 
     def pass_time(self) -> None:
-        """Makes true what the clock says that is over, and what faults bring about by themselves. It is so, whatever comes of a call."""
-        with self._transaction():
-            self.settle(self.clock.now())
-            for service in self.services.values():
-                service.settle(self)
+        """Makes true what the clock says that is over: operations, and whatever a service wanted to be woken for, in their order."""
+        now = self.clock.now()
+        while (timer := self.store.timer(now)) is not None:
+            self.settle(timer["at"])
+            self.store.set_timer(timer["service"], timer["name"], None)
+            with self.at(timer["at"]):
+                self.services[timer["service"]].wakes(self, timer["name"])
+        self.settle(now)
+        for service in self.services.values():
+            service.settle(self)
 
     def settle(self, until: float) -> None:
         """Makes true what the operations that end by *until* bring about."""
@@ -277,12 +297,12 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, nor what is
-        remembered of machines.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, log entries and
+        what is remembered of machines.
         """
         found = []
         for service, name, body in self.store.every():
-            if service in ("points", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

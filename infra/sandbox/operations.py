@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from infra.sandbox.clock import pacific, rfc3339
 from infra.sandbox.schema import without_empty
-from infra.sandbox.service import Body, Call, Operations, Service
+from infra.sandbox.service import YOU, Body, Call, Operations, Service
 
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
@@ -169,7 +169,7 @@ class ComputeOperations(Operations):
             "targetId": operation.get("target_id") or number(operation["target"]),
             "targetLink": where + operation["target"],
             "selfLink": where + operation["name"],
-            "user": "you@sandbox.example",
+            "user": YOU,
         }
         if words[2] in ("zones", "regions"):
             answer[words[2][:-1]] = where + "/".join(words[:4])

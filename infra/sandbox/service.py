@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from infra.sandbox.discovery import Method
 
 Body = dict[str, Any]
+YOU = "you@sandbox.example"
+"""Whoever asks the sandbox."""
 
 
 @dataclass(slots=True)
@@ -42,6 +44,8 @@ class Call:
     media: bytes = b""
     """The body of an upload, as it came."""
     content_type: str = ""
+    caller: str = YOU
+    """Email address of whoever asks."""
     target: str = ""
     """Name of the resource that is made, read or changed; set by the generic verbs."""
 
@@ -176,6 +180,8 @@ class Service:
     exists: Callable[[Call], Refused] | None = None
     prepare: Callable[[Call], None] = nothing
     """Runs before every method, such as to read `projects/-`."""
+    wakes: Callable[[Cloud, str], None] = nothing
+    """Runs at the moment that `Store.set_timer` was told for a name."""
     settle: Callable[[Cloud], None] = nothing
     """Makes true what time and faults bring about by themselves. Runs before every request of any service."""
     usual: Kind = field(default_factory=lambda: Kind(""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ CREATE TABLE IF NOT EXISTS operations (
   name TEXT PRIMARY KEY, service TEXT NOT NULL, target TEXT NOT NULL, ends REAL NOT NULL, done INTEGER NOT NULL, body TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS pending ON operations (done, ends);
+CREATE TABLE IF NOT EXISTS timers (service TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (service, name));
 CREATE TABLE IF NOT EXISTS facts (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
@@ -33,14 +35,19 @@ class Store:
         self.saw: Callable[[str, str, dict[str, Any] | None], None] = lambda service, name, body: None
         """Told of every resource that is made or changed, and of each that is removed (body: None): service, name, body."""
 
-    def begin(self) -> None:
-        self._db.execute("BEGIN")
-
-    def commit(self) -> None:
-        self._db.execute("COMMIT")
-
-    def rollback(self) -> None:
-        self._db.execute("ROLLBACK")
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is done within it stays, or none where it ends with an exception. There may be one within another."""
+        inner = self._db.in_transaction
+        self._db.execute("SAVEPOINT inner" if inner else "BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK TO inner" if inner else "ROLLBACK")
+            if inner:
+                self._db.execute("RELEASE inner")
+            raise
+        self._db.execute("RELEASE inner" if inner else "COMMIT")
 
     def close(self) -> None:
         self._db.close()
@@ -64,6 +71,9 @@ class Store:
             "DELETE FROM resources WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?) RETURNING name",
             (service, name, len(name) + 1, name + "/"),
         ).fetchall()
+        self._db.execute(
+            "DELETE FROM timers WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?)", (service, name, len(name) + 1, name + "/")
+        )
         for (one,) in gone:
             self.saw(service, one, None)
 
@@ -119,6 +129,17 @@ class Store:
             "SELECT body, done FROM operations WHERE service = ? AND substr(name, 1, ?) = ? ORDER BY rowid", (service, len(prefix), prefix)
         ).fetchall()
         return [json.loads(body) | {"done": bool(done)} for body, done in rows]
+
+    def set_timer(self, service: str, name: str, at: float | None) -> None:
+        """Has a service woken for a name at a moment, once; a resource's timer goes with it. None: not any more."""
+        self._db.execute("DELETE FROM timers WHERE service = ? AND name = ?", (service, name))
+        if at is not None:
+            self._db.execute("INSERT INTO timers VALUES (?, ?, ?)", (service, name, at))
+
+    def timer(self, until: float) -> dict[str, Any] | None:
+        """The first that is due by *until*."""
+        row = self._db.execute("SELECT service, name, at FROM timers WHERE at <= ? ORDER BY at, rowid LIMIT 1", (until,)).fetchone()
+        return dict(zip(("service", "name", "at"), row, strict=True)) if row else None
 
     def fact(self, key: str) -> Any:
         row = self._db.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()

@@ -32,7 +32,7 @@ def compute(cloud: Cloud, ask: Any) -> Compute:
 
 
 def ledger(cloud: Cloud) -> list[dict[str, Any]]:
-    cloud.pass_time()
+    cloud.catch_up()
     return cloud.machines.shown()
 
 
