@@ -32,7 +32,9 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
     models = {
-        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own]))
+        name: Model(
+            name, model, placement=placement, storage=storage, image=model.image or "", opts=pulumi.ResourceOptions(providers=[own])
+        )
         for name, model in spec.models.items()
     }
 
