@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 VARIABLE = "ACCELFORM_JOB"
 """Environment variable of the runner that holds the plan as JSON."""
+PLANS_VARIABLE = "ACCELFORM_JOBS"
+"""Environment variable of the sweep that holds the plans of all jobs of the stack, as a JSON list."""
 
 Provisioning = Literal["reservation", "flex-start", "on-demand", "spot"]
 
@@ -28,7 +30,7 @@ class MachinePlan(_Part):
     """`instance`: one host of Compute Engine; `group`: several hosts of it, as a managed instance group in bulk mode; `node`: a node of
     the Cloud TPU API."""
     template: str = ""
-    """Instance template that an instance or a group is made of: `projects/P/regions/R/instanceTemplates/T`."""
+    """Instance template that an instance or a group is made of: `projects/P/global/instanceTemplates/T`."""
     workload_policy: str = ""
     """Resource policy that connects the hosts of a group."""
     base_instance_name: str = ""
