@@ -218,7 +218,7 @@ MODEL = {
         ({"workload": "serve_recommender"}, "workload", "is said besides image"),
         ({"image": None}, "image", "is missing"),
         ({"image": None, "workload": "serve_recommender", "command": ["x"]}, "command", "goes not with workload"),
-        ({"accept_if": "x >> 1"}, "accept_if", "is no condition: column 4: '> 1' stands there"),
+        ({"accept_if": "x >> 1"}, "accept_if", "is no condition: column 4: '>' stands there"),
         ({"accept_if": "x > 1"}, "accept_if", "does nothing: no job registers this model"),
     ],
 )

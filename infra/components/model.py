@@ -17,11 +17,12 @@ from infra.errors import Problem, ProblemsError
 from infra.provider import container
 from infra.spec import Sentence, Spec, WholeNumber, distinct, pattern, problem
 from workloads.contract import ServeSettings
+from workloads.job import PROGRAMS
 
 IMAGE = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev(?:/[a-z0-9][a-z0-9._-]*){3,}@sha256:[0-9a-f]{64}")
 NO_FILES = "none"
 DEFAULT = "default"
-SERVERS = {"serve_recommender": "serve"}
+SERVERS = {name: program.image for name, program in PROGRAMS.items() if program.kind == "serve"}
 """Programs that serve -> the key of `images:` whose image has them."""
 
 Route = Annotated[str, StringConstraints(strict=True), pattern(r"/[!-~]*", "is no path of HTTP: it begins with /", "/predict")]
