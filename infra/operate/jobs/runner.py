@@ -302,7 +302,7 @@ class Runner:
         Raises:
             RefusedError: It is not to be had.
         """
-        form, run = fleet.forms[row.form], self.journal.data["id"]
+        form, run, said = fleet.forms[row.form], self.journal.data["id"], ""
         for _ in range(SENDS):
             if (there := form.look(row.zone)) and there.is_of(run, row.number):
                 return {}
@@ -310,15 +310,17 @@ class Runner:
             try:
                 return form.make(row.zone, self._order(row))
             except UnclearError as error:
+                said = str(error)
                 self._say("unclear", f"whether the machine was begun is not known, and it is asked for again: {error}")
             except GoogleError as error:
                 if error.code != ALREADY:
                     raise RefusedError(reasons.refusal(error.code, str(error), row.provisioning)) from None
                 if (there := form.look(row.zone)) and there.is_of(run, row.number):
                     return {}
+                said = str(error)
                 fleet.clear(lambda machine: machine.is_of(run, row.number))
             self._wait(POLL_SECONDS)
-        raise RefusedError(Refusal("trouble", f"no clear answer to {SENDS} calls: what may have come of them is taken away"))
+        raise RefusedError(Refusal("trouble", f"no machine came of {SENDS} calls, and what may yet come is taken away: {said}"))
 
     def _come(self, fleet: Fleet, row: Try, operation: Mapping[str, Any]) -> Machine:
         """

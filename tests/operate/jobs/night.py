@@ -53,7 +53,7 @@ class Night:
         self.kill_at: int | None = None
         self.kill_after = False
         self.watch: Callable[[], None] | None = None
-        self.work_minutes = 60.0
+        self.work_minutes = 10.0
         self.exits: Callable[[int], int | None] = lambda number: 0
         """Exit code of the hosts by number of the try; None: they say nothing."""
         self.most = 0
@@ -69,7 +69,7 @@ class Night:
             {
                 "provisioning": way,
                 "form": form,
-                "instance": {"template": f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"},
+                "instance": {"template": self.template(way)},
             }
             for way in ways
         ]
@@ -104,7 +104,7 @@ class Night:
         dies = self.kill_at is not None and self.sent == self.kill_at
         if dies and not self.kill_after:
             raise KilledError
-        answer = self._answer(request)
+        answer = self.answer(request)
         self.live()
         if self.watch is not None:
             self.watch()
@@ -112,7 +112,7 @@ class Night:
             raise KilledError
         return answer
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx.Request) -> httpx.Response:
         host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
         kind = request.headers.get("content-type", "application/json")
         query, content = dict(request.url.params), request.content
@@ -133,7 +133,7 @@ class Night:
         return Google(Settings(BASE), lambda seconds: False, http=http, time=self.cloud.clock.now)
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> dict[str, Any]:
-        answer = self._answer(httpx.Request(method, f"{BASE}/{path}", json=body, params=query))
+        answer = self.answer(httpx.Request(method, f"{BASE}/{path}", json=body, params=query))
         assert answer.is_success, answer.text
         return dict(answer.json()) if answer.content else {}
 
@@ -174,10 +174,15 @@ class Night:
 
     def say(self, folder: str, code: int, host: int = 0) -> None:
         """What a host writes when its container has ended; once."""
-        found = JsonObject(self.google(self._answer), f"{folder}/host-{host}.json")
+        found = JsonObject(self.google(self.answer), f"{folder}/host-{host}.json")
         generation, _ = found.read()
         if not generation:
             found.write({"exit_code": code}, 0)
+
+    def take(self, name: str) -> None:
+        """A machine goes away by itself, with its disk."""
+        self.cloud.store.delete(COMPUTE, name)
+        self.cloud.store.delete(COMPUTE, name.replace("/instances/", "/disks/"))
 
     @property
     def machines(self) -> dict[str, dict[str, Any]]:
@@ -192,7 +197,7 @@ class Night:
         return found
 
     def read(self, name: str) -> dict[str, Any]:
-        return JsonObject(self.google(self._answer), f"{self.plan.state}/{name}").read()[1]
+        return JsonObject(self.google(self.answer), f"{self.plan.state}/{name}").read()[1]
 
     @property
     def journal(self) -> dict[str, Any]:
@@ -204,6 +209,9 @@ class Night:
 
     def said(self, kind: str) -> list[str]:
         return [event.text for event in self.events if event.kind == kind]
+
+    def template(self, way: str) -> str:
+        return f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"
 
     def _template(self, way: str) -> None:
         body = {
