@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 VARIABLE = "ACCELFORM_JOB"
 """Environment variable of the runner that holds the plan as JSON."""
+SWEEP_VARIABLE = "ACCELFORM_SWEEP"
+"""Environment variable of the sweep that holds the plans of all jobs of the stack, as a JSON list: of each what is needed to find what it
+left behind, so without its `registers` and without the bodies of its nodes' metadata."""
 
 Provisioning = Literal["reservation", "flex-start", "on-demand", "spot"]
 

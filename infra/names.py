@@ -22,6 +22,15 @@ def resource(stack: str, *purpose: str) -> str:
     return shortened("-".join((stack, *purpose)), 63)
 
 
+def run_job(stack: str, *purpose: str) -> str:
+    """
+    Name of a Cloud Run job: at most 49 characters, so that its executions have room for a suffix of their own.
+
+    Source: https://cloud.google.com/run/docs/create-jobs, read 2026-11.
+    """
+    return shortened("-".join((stack, *purpose)), 49)
+
+
 def group_base(stack: str, *purpose: str) -> str:
     """
     What the names of a managed group's machines begin with: at most 58 characters, since the group adds a hyphen and four more.

@@ -159,21 +159,30 @@ class Runner:
         except TakenOverError as error:
             return self._fenced(error)
 
-    def go_on(self) -> Ended | None:
-        """Takes over the run that is open and nobody's; None where there is none."""
-        if not self.journal.is_open or not self._owner.may_take(self.journal.data["lease"], self._time.now()):
-            return None
+    @property
+    def is_nobodys(self) -> bool:
+        """Whether a run is open that no runner works on."""
+        return self.journal.is_open and self._owner.may_take(self.journal.data["lease"], self._time.now())
+
+    def give_up(self, why: str) -> Ended:
+        """Ends the run that is nobody's: its machine is gone first."""
         try:
+            if self.journal.phase not in ("clearing", "closing"):
+                rows = self._tries()
+                if rows and not rows[-1].ended:
+                    self._clear_after(why, "failed")
+                else:
+                    self._fleet().clear()
+                    self._close("failed", why)
             return self._taken()
         except TakenOverError as error:
             return self._fenced(error)
 
     def release(self) -> None:
         """Lets go of the run, so that another may go on with it at once."""
-        try:
-            self.journal.note(lease={**self.journal.data["lease"], "until": moment(self._time.now())})
-        except (ProviderError, KeyError):
-            return  # then it ends by itself
+        held = self.journal.data.get("lease", {})
+        if self.journal.is_open and held.get("owner") == self._owner.name:
+            self.journal.note(lease={**held, "until": moment(self._time.now())})
 
     def _begin(self, now: float) -> None:
         run = run_id(now)
