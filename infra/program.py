@@ -11,10 +11,13 @@ from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
+from infra.components.images import RUNNER
+from infra.components.job import Job, purpose
 from infra.components.model import Model
 from infra.components.network import Network
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
+from infra.components.sweep import Sweep
 from infra.components.tpu_slice import TpuSlice
 from infra.stack import StackSpec
 
@@ -36,20 +39,45 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         for name, model in spec.models.items()
     }
 
-    machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
+    slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
+    machines = [*slices.values(), *map(purpose, spec.jobs)]
     if machines:
         network = Network("network", spec.network, placement=placement)
-        identity = Identity("identity", list(machines.values()), placement=placement, storage=storage)
+        identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
-        purpose = machines[name]
         TpuSlice(
             name,
             tpu_slice,
             placement=placement,
             network=network,
-            account=identity.accounts[purpose],
-            after=identity.grants[purpose],
+            account=identity.accounts[slices[name]],
+            after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
+        )
+
+    jobs = {}
+    for name, job in spec.jobs.items():
+        jobs[name] = Job(
+            name,
+            job,
+            image=spec.image_of(job),
+            runner_image=spec.images[RUNNER],
+            placement=placement,
+            storage=storage,
+            network=network,
+            account=identity.accounts[purpose(name)],
+            after=identity.grants[purpose(name)],
+            sandbox=cloud.address,
+        )
+    if jobs:
+        Sweep(
+            "sweep",
+            {name: one.plan for name, one in jobs.items()},
+            image=spec.images[RUNNER],
+            seconds=max(one.runner.seconds for one in jobs.values()),
+            machine_accounts={name: identity.accounts[purpose(name)] for name in jobs},
+            placement=placement,
+            storage=storage,
         )
 
     endpoints = {}

@@ -1,7 +1,7 @@
 """
 What becomes of what a run trained: a version in the registry, a verdict, and for an accepted one the traffic.
 
-    (nothing yet) -> registering -> judging -> telling -> rolling (each endpoint) -> promoting -> ended
+    (nothing yet) -> registering -> judging -> telling -> rolling (each endpoint) -> promoting -> pruning -> ended
 
 - The machine is gone by then. The runner keeps what `advance` answers before it asks again, so each phase is written before it is done;
   each can be done twice, and is done once.
@@ -98,6 +98,7 @@ class HandOver:
             "telling": self._telling,
             "rolling": self._rolling,
             "promoting": self._promoting,
+            "pruning": self._pruning,
         }
         phase = str(kept.get("phase", ""))
         return None if phase == "ended" else phases[phase](run, dict(kept))
@@ -166,6 +167,18 @@ class HandOver:
         if now != version:
             self._registry.merge(version, [alias])
         return self._ended(kept, "promoted", f"version {version} is {alias}: {kept['reason']}")
+
+    def _pruning(self, run: str, kept: Kept) -> Kept:
+        """Old versions that nobody uses go: each night makes another."""
+        keep = self._plan.keep_versions
+        old = self._registry.versions()[:-keep] if keep else []
+        for one in old:
+            if one["versionId"] != kept.get("version") and not one.get("versionAliases") and not one.get("deployedModels"):
+                try:
+                    self._registry.delete_version(one["versionId"])
+                except ProviderError as error:  # it stays until the next night
+                    self._say("pruning", f"version {one['versionId']} is not deleted: {error}")
+        return {**kept, "phase": "ended"}
 
     # What these share
 
@@ -344,7 +357,8 @@ class HandOver:
         return {**kept, **more, "phase": phase}
 
     def _ended(self, kept: Kept, outcome: str, why: str) -> Kept:
-        return self._to(kept, "ended", f"{outcome}: {why}", outcome=outcome, why=why)
+        self._say("ended", f"{outcome}: {why}", outcome=outcome, why=why)
+        return {**kept, "outcome": outcome, "why": why, "phase": "pruning"}
 
     def _say(self, kind: str, text: str, **data: Any) -> None:
         self._tell(Event(kind, self._time.now(), text, data))

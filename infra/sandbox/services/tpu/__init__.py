@@ -28,5 +28,5 @@ SERVICE = Service(
     kinds=(nodes.NODE, queued.QUEUED),
     handlers={**nodes.HANDLERS, **queued.HANDLERS, **offers.HANDLERS},
     verbs={"list": lists.everywhere},  # what `--zone=-` of Google's command line asks for
-    prepare=queued.settle,
+    settle=queued.settle,
 )
