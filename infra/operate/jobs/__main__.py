@@ -2,7 +2,7 @@
 The runner, as its Cloud Run job calls it: `python -m infra.operate.jobs`, with the plan in its environment.
 
     --zone ZONE, --provisioning WAY    of one run, in the place of the plan's; may be repeated
-    --sweep                            looks after all jobs of a stack; the environment says so too, where it holds nothing else
+    --sweep                            looks after all jobs of a stack, whose plans are in its environment
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from types import FrameType
 
 from infra.errors import ExitCode
-from infra.job_plan import SWEEP_VARIABLE, VARIABLE, JobPlan
+from infra.job_plan import PLANS_VARIABLE, VARIABLE, JobPlan
 from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.runner import FENCED, SKIPPED, Ended, Judge, Runner, Wish
 from infra.operate.jobs.sweep import sweep
@@ -40,9 +40,9 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
     parser = argparse.ArgumentParser(prog="python -m infra.operate.jobs", description="Runs a job.")
     parser.add_argument("--zone", action="append", default=[])
     parser.add_argument("--provisioning", action="append", default=[])
-    parser.add_argument("--sweep", action="store_true", default=SWEEP_VARIABLE in given and VARIABLE not in given)
+    parser.add_argument("--sweep", action="store_true")
     asked = parser.parse_args(arguments)
-    variable = SWEEP_VARIABLE if asked.sweep else VARIABLE
+    variable = PLANS_VARIABLE if asked.sweep else VARIABLE
     try:
         found = json.loads(given.get(variable, ""))
         plans = [JobPlan.model_validate(one) for one in (found if asked.sweep else [found])]
@@ -51,23 +51,20 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
         print(f"{variable}: holds no plan, or the run is none of it: {error}", file=sys.stderr)  # noqa: T201
         return ExitCode.SPEC
     signal.signal(signal.SIGTERM, _end)
-    owner = Owner.here(given)
-    if asked.sweep:
-        return _swept(plans, owner)
-    google, time = _reach(plans[0])
+    owner, runner = Owner.here(given), None
     try:
+        if asked.sweep:
+            return _swept(plans, owner)
+        google, time = _reach(plans[0])
         runner = Runner(google, time, plans[0], owner, say, _judge(google, plans[0]), wish)
-    except ProviderError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        return ExitCode.CLOUD
-    try:
         return _code(runner.run())
     except ProviderError as error:
         print(f"{error}\n  the next attempt goes on; the sweep does, if there is none", file=sys.stderr)  # noqa: T201
         return ExitCode.CLOUD
     except _EndedError:
         with suppress(ProviderError):  # else the lease ends by itself
-            runner.release()
+            if runner is not None:
+                runner.release()
         return ExitCode.INTERRUPTED
 
 
@@ -82,7 +79,10 @@ def _code(ended: Ended) -> int:
 
 
 def _swept(plans: Sequence[JobPlan], owner: Owner) -> int:
-    return ExitCode.CLOUD if list(sweep(plans, owner, _reach, say)) else ExitCode.OK
+    def runner_of(google: Google, time: Time, plan: JobPlan) -> Runner:
+        return Runner(google, time, plan, owner, say, _judge(google, plan))
+
+    return ExitCode.CLOUD if list(sweep(plans, _reach, say, runner_of)) else ExitCode.OK
 
 
 def _reach(plan: JobPlan) -> tuple[Google, Time]:

@@ -164,6 +164,15 @@ class Runner:
         """Whether a run is open that no runner works on."""
         return self.journal.is_open and self._owner.may_take(self.journal.data["lease"], self._time.now())
 
+    def go_on(self) -> Ended | None:
+        """Takes over the run that is nobody's; None where there is none."""
+        if not self.is_nobodys:
+            return None
+        try:
+            return self._taken()
+        except TakenOverError as error:
+            return self._fenced(error)
+
     def give_up(self, why: str) -> Ended:
         """Ends the run that is nobody's: its machine is gone first."""
         try:

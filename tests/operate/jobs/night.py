@@ -116,9 +116,6 @@ class Night:
         host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
         kind = request.headers.get("content-type", "application/json")
         query, content = dict(request.url.params), request.content
-        if source := query.get("sourceInstanceTemplate"):
-            made = self.cloud.store.get(COMPUTE, source)
-            content = json.dumps({**made["properties"], **json.loads(content)}).encode()
         try:
             sent = Request(request.method, host, f"/{rest}", query, content, kind)
             answer = self.cloud.handle(sent)
