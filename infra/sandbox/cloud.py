@@ -17,6 +17,7 @@ from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
+from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
@@ -70,6 +71,8 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self.machines = Machines(self)
+        self.store.saw = self.machines.saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
@@ -301,11 +304,12 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics and log entries.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, log entries and
+        what is remembered of machines.
         """
         found = []
         for service, name, body in self.store.every():
-            if service in ("points", "entries") or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

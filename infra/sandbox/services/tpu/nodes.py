@@ -35,7 +35,7 @@ def accelerator_config(shape: tpu.TpuShape) -> Body:
 
 
 def fill(call: Call, body: Body) -> None:
-    shape = shape_of(call, body, _provisioning(body))
+    shape = shape_of(call, body, provisioning(body))
     zone, project = call.word("locations"), call.project
     region = zone.rpartition("-")[0]
     network = body.setdefault("networkConfig", {})
@@ -102,7 +102,7 @@ def lacks(call: Call, body: Body, way: str = "") -> Body | None:
         Refused: The project has no quota there, says a fault: words of https://github.com/marin-community/marin/pull/1612; of other
             generations the name of the limit is made like that one.
     """
-    zone, way = call.word("locations"), way or _provisioning(body)
+    zone, way = call.word("locations"), way or provisioning(body)
     shape = tpu.shape(body["acceleratorType"]) if body.get("acceleratorType") else _of_topology(body.get("acceleratorConfig", {}))
     found = call.cloud.faults.lacks(f"{HOST}/{call.target}", zone, way)
     if found == "quota":
@@ -116,7 +116,7 @@ def lacks(call: Call, body: Body, way: str = "") -> Body | None:
     return None
 
 
-def _provisioning(body: Body) -> str:
+def provisioning(body: Body) -> str:
     scheduling = body.get("schedulingConfig", {})
     if scheduling.get("spot") or scheduling.get("preemptible"):
         return "spot"
