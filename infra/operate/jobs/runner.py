@@ -51,6 +51,8 @@ LEAST_SECONDS = 60
 FLEX_LEAST_SECONDS = 600
 """Least run limit of a flex-start machine.
 Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+LOOKS = 3
+"""So often one after the other a machine that comes must be seen going, or not at all, to count as one that does not come."""
 SENDS = 3
 """How often one create is sent whose answer was lost."""
 ALREADY = 409
@@ -348,19 +350,20 @@ class Runner:
             RefusedError: It does not come.
         """
         form, began, told, missed = fleet.forms[row.form], self._time.now(), "", 0
-        limit = COMING_SECONDS + (self._wait_left() if row.provisioning == "flex-start" else 0)
+        waits = row.provisioning == "flex-start"
+        limit = COMING_SECONDS + (self._wait_left() if waits else 0)
         while True:
-            if failed := operation and form.failure(row.zone, operation):
-                raise RefusedError(reasons.refusal(*failed, row.provisioning))
             machine = form.look(row.zone)
             if machine and machine.phase == "running":
                 return machine
+            if failed := operation and form.failure(row.zone, operation):
+                refusal = reasons.refusal(*failed, row.provisioning)
+                if not (waits and machine and refusal.kind == "no capacity"):  # a group of flex-start machines says so while it waits
+                    raise RefusedError(refusal)
             state = machine.state if machine else "not there"
-            if machine and machine.phase in ("leaving", "ended"):
-                raise RefusedError(Refusal("no capacity", f"it was taken away before it ran: {state}"))
-            missed = 0 if machine else missed + 1
-            if missed > 2:
-                raise RefusedError(Refusal("no capacity", "it went away before it ran, and nobody says why"))
+            missed = 0 if machine and machine.phase == "coming" else missed + 1
+            if missed >= LOOKS:
+                raise RefusedError(Refusal("no capacity", f"it was taken away before it ran, and nobody says why: it is {state}"))
             if self._time.now() - began >= limit:
                 raise RefusedError(Refusal("no capacity", f"it did not run within {limit / 60:.0f} min: it is {state} still"))
             if self._stop():
