@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from infra.sandbox import enums, lists, policies, polls, verbs
+from infra.sandbox import enums, lists, operations, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
+from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
@@ -70,6 +71,8 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self.machines = Machines(self)
+        self.store.saw = self.machines.saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
@@ -202,51 +205,91 @@ class Cloud:
             self._settles = before
 
     def pass_time(self) -> None:
-        """Makes true what the clock says that is over: operations, and whatever a service wanted to be woken for, in their order."""
+        """
+        Makes true what the clock says that is over: operations, whatever a service wanted to be woken for, in their order, and what
+        time and faults bring about by themselves.
+        """
         now = self.clock.now()
         while (timer := self.store.timer(now)) is not None:
-            self.settle(timer["at"])
+            self._settle_all(timer["at"])
             self.store.set_timer(timer["service"], timer["name"], None)
             with self.at(timer["at"]):
                 self.services[timer["service"]].wakes(self, timer["name"])
-        self.settle(now)
+        self._settle_all(now)
+
+    def _settle_all(self, until: float) -> None:
+        self.settle(until)
+        with self.at(until):
+            for service in self.services.values():
+                service.settle(self)
 
     def settle(self, until: float) -> None:
         """Makes true what the operations that end by *until* bring about."""
-        for operation in self.store.due(until):
-            service = self.services[operation["service"]]
-            body = self.store.get(service.host, operation["target"])
-            if "error" in operation:
-                if operation["undo"]:
-                    if body is not None:
-                        service.kind(operation["resource"]).undone(self._later(service, operation), body)
-                    self.remove(service.host, operation["target"])
-                elif body is not None:
-                    self.store.put(service.host, operation["target"], {**body, **service.kind(operation["resource"]).ready})
-            elif operation["removes"]:
+        while (operation := self.store.due(until)) is not None:
+            ends = operation["ends"]
+            with self.at(ends):
+                if "until" not in operation or not self._waits_on(operation):
+                    self._end(operation)
+            self.loads.look(ends)
+
+    def _waits_on(self, operation: Body) -> bool:
+        """Whether a create that waits for capacity goes on, for more of it or with what it got."""
+        service = self.services[operation["service"]]
+        kind, later = service.kind(operation["resource"]), self._later(service, operation)
+        body = self.store.get(service.host, operation["target"])
+        if body is None:
+            return False
+        ends = operation["ends"]
+        if lacking := kind.lacks(later, body):
+            if ends >= operation["until"]:
+                operation["error"] = lacking
+                return False
+            operation["ends"] = min(ends + operations.LOOKS_SECONDS, operation["until"])
+        else:
+            del operation["until"]
+            operation["ends"] = ends + kind.seconds.get("create", 0) * self.faults.slowness
+            body |= kind.during.get("create", {})
+            kind.granted(later, body)
+            self.store.put(service.host, operation["target"], body)
+        self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=False)
+        return True
+
+    def _end(self, operation: Body) -> None:
+        service = self.services[operation["service"]]
+        body = self.store.get(service.host, operation["target"])
+        if "error" in operation:
+            if operation["undo"]:
+                if body is not None:
+                    service.kind(operation["resource"]).undone(self._later(service, operation), body)
                 self.remove(service.host, operation["target"])
             elif body is not None:
-                body = {**body, **operation["sets"]}
-                self.store.put(service.host, operation["target"], body)
-                if "response" not in operation:
-                    operation["response"] = verbs.answered(self._later(service, operation), body)
-            self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
-            self.loads.look(operation["ends"])
+                self.store.put(service.host, operation["target"], {**body, **operation["back"]})
+        elif operation["removes"]:
+            self.remove(service.host, operation["target"])
+        elif body is not None:
+            body = {**body, **operation["sets"]}
+            self.store.put(service.host, operation["target"], body)
+            if "response" not in operation:
+                operation["response"] = verbs.answered(self._later(service, operation), body)
+        self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
 
     def _later(self, service: Service, operation: Body) -> Call:
         """The call that started an operation, as far as its end needs it."""
-        method = next(found for api in service.apis if (found := document(api).method(operation["method"])))
+        return self.inside(service, operation["method"], operation["target"], operation["version"])
+
+    def inside(self, service: Service, method: str, target: str, version: str) -> Call:
+        """A call that nobody made, for what the service does by itself: of the method with that id, on *target*."""
         return Call(
             cloud=self,
             service=service,
-            method=method,
-            owner=operation["target"],
+            method=next(found for api in service.apis if (found := document(api).method(method))),
+            owner=target,
             collection="",
             query={},
             body={},
             raw={},
-            version=operation["version"],
-            target=operation["target"],
+            version=version,
+            target=target,
         )
 
     def remove(self, host: str, name: str) -> None:
@@ -262,11 +305,12 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics and log entries.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, log entries and
+        what is remembered of machines.
         """
         found = []
         for service, name, body in self.store.every():
-            if service in ("points", "entries") or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

@@ -3,7 +3,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`.
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Server:
             "calls": ("GET DELETE", self.calls),
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
+            "machines": ("GET", self.machines),
         }
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -171,6 +172,11 @@ class Server:
     def resources(self, http: str, sent: Any) -> Any:
         """Everything that stands."""
         return {"resources": self.cloud.resources()}
+
+    def machines(self, http: str, sent: Any) -> Any:
+        """Every machine that ever ran, and what it cost."""
+        self.cloud.catch_up()
+        return {"machines": self.cloud.machines.shown()}
 
 
 async def _body(receive: Receive) -> bytes:

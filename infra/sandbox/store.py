@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ class Store:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.executescript(TABLES)
+        self.saw: Callable[[str, str, dict[str, Any] | None], None] = lambda service, name, body: None
+        """Told of every resource that is made or changed, and of each that is removed (body: None): service, name, body."""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -61,20 +63,32 @@ class Store:
             "ON CONFLICT (service, name) DO UPDATE SET body = excluded.body",
             (service, name, name.rpartition("/")[0] if collection is None else collection, json.dumps(body)),
         )
+        self.saw(service, name, body)
 
     def delete(self, service: str, name: str) -> None:
         """Removes one and all that is inside it."""
-        self._db.execute(
-            "DELETE FROM resources WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?)", (service, name, len(name) + 1, name + "/")
-        )
+        gone = self._db.execute(
+            "DELETE FROM resources WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?) RETURNING name",
+            (service, name, len(name) + 1, name + "/"),
+        ).fetchall()
         self._db.execute(
             "DELETE FROM timers WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?)", (service, name, len(name) + 1, name + "/")
         )
+        for (one,) in gone:
+            self.saw(service, one, None)
 
     def items(self, service: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
         """Names and bodies of a collection, oldest first."""
         rows = self._db.execute(
             "SELECT name, body FROM resources WHERE service = ? AND collection = ? ORDER BY made", (service, collection)
+        )
+        return [(name, json.loads(body)) for name, body in rows]
+
+    def of_kind(self, service: str, word: str) -> list[tuple[str, dict[str, Any]]]:
+        """Names and bodies of all whose collection ends with *word*, oldest first: `of_kind(HOST, "instances")`."""
+        rows = self._db.execute(
+            "SELECT name, body FROM resources WHERE service = ? AND substr(collection, ?) = ? ORDER BY made",
+            (service, -len(word) - 1, f"/{word}"),
         )
         return [(name, json.loads(body)) for name, body in rows]
 
@@ -98,10 +112,10 @@ class Store:
             (name, service, target, ends, done, json.dumps(body)),
         )
 
-    def due(self, until: float) -> list[dict[str, Any]]:
-        """Operations that end by *until* and were not ended yet, first ends first."""
-        rows = self._db.execute("SELECT body FROM operations WHERE done = 0 AND ends <= ? ORDER BY ends, rowid", (until,)).fetchall()
-        return [json.loads(row[0]) for row in rows]
+    def due(self, until: float) -> dict[str, Any] | None:
+        """The operation that ends first, by *until*, and was not ended yet."""
+        row = self._db.execute("SELECT body FROM operations WHERE done = 0 AND ends <= ? ORDER BY ends, rowid LIMIT 1", (until,)).fetchone()
+        return json.loads(row[0]) if row else None
 
     def pending(self, service: str, target: str) -> list[dict[str, Any]]:
         """Unfinished operations on one resource."""
