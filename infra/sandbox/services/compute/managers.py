@@ -197,8 +197,11 @@ def _new_member(call: Call, body: Body) -> str:
     tail = hashlib.sha256(f"{call.target}{count}".encode()).hexdigest()[:4]
     name = f"projects/{call.project}/zones/{zone}/instances/{body['baseInstanceName']}-{tail}"
     machine = copy.deepcopy(template.get("properties", {})) | {"name": links.last(name)}
-    for field in ("fingerprint", "kind"):
-        machine.get("metadata", {}).pop(field, None)
+    more = body.get("allInstancesConfig", {}).get("properties", {})  # over the template's: the discovery document
+    machine["labels"] = {**machine.get("labels", {}), **more.get("labels", {})}
+    items = {item["key"]: item for item in machine.get("metadata", {}).get("items", [])}
+    items |= {key: {"key": key, "value": value} for key, value in more.get("metadata", {}).items()}
+    machine["metadata"] = {"items": list(items.values())}
     insert = document("compute.v1").method("compute.instances.insert")
     assert insert is not None
     inside = dataclasses.replace(
