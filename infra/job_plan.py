@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 VARIABLE = "ACCELFORM_JOB"
 """Environment variable of the runner that holds the plan as JSON."""
+PLANS_VARIABLE = "ACCELFORM_JOBS"
+"""Environment variable of the sweep that holds the plans of all jobs of the stack, as a JSON list."""
 
 Provisioning = Literal["reservation", "flex-start", "on-demand", "spot"]
 
@@ -28,7 +30,7 @@ class MachinePlan(_Part):
     """`instance`: one host of Compute Engine; `group`: several hosts of it, as a managed instance group in bulk mode; `node`: a node of
     the Cloud TPU API."""
     template: str = ""
-    """Instance template that an instance or a group is made of: `projects/P/regions/R/instanceTemplates/T`."""
+    """Instance template that an instance or a group is made of: `projects/P/global/instanceTemplates/T`."""
     workload_policy: str = ""
     """Resource policy that connects the hosts of a group."""
     base_instance_name: str = ""
@@ -56,7 +58,7 @@ class RolloutPlan(_Part):
     alias: str
     """Alias that the endpoint serves, such as `champion`."""
     deployed: dict[str, Any]
-    """What is deployed, as inputs of `accelform:vertex:DeployedModels`, for the first version of all."""
+    """What is deployed, as one of the `deployedModels` of `accelform:vertex:DeployedModels`, for the first version of all."""
     deployed_name: str
     """Its name there."""
     rollout: dict[str, Any] | None = None
@@ -79,6 +81,8 @@ class RegisterPlan(_Part):
     """Alias that an accepted version gets."""
     accept_if: str = ""
     """Condition on its metrics; empty: every version that the job ends well with is accepted."""
+    keep_versions: Annotated[int, Field(ge=1)] | None = None
+    """How many versions stay; older ones that are neither deployed nor have an alias are deleted. None: all stay."""
     rollouts: tuple[RolloutPlan, ...] = ()
 
 

@@ -22,6 +22,15 @@ def resource(stack: str, *purpose: str) -> str:
     return shortened("-".join((stack, *purpose)), 63)
 
 
+def run_job(stack: str, *purpose: str) -> str:
+    """
+    Name of a Cloud Run job: at most 49 characters, so that its executions have room for a suffix of their own.
+
+    Source: https://cloud.google.com/run/docs/create-jobs, read 2026-11.
+    """
+    return shortened("-".join((stack, *purpose)), 49)
+
+
 def group_base(stack: str, *purpose: str) -> str:
     """
     What the names of a managed group's machines begin with: at most 58 characters, since the group adds a hyphen and four more.
@@ -46,9 +55,29 @@ def journal(project: str, stack: str, endpoint: str) -> str:
     return f"gs://{bucket(project, stack, 'models')}/.accelform/rollouts/{stack}/{endpoint}.json"
 
 
+def job_state(models_bucket: str, stack: str, job: str) -> str:
+    """Folder in which a job's runner keeps how far it is."""
+    return f"gs://{models_bucket}/.accelform/jobs/{stack}/{job}"
+
+
+def job_output(models_bucket: str, job: str) -> str:
+    """Folder in which each run of a job has its own folder."""
+    return f"gs://{models_bucket}/jobs/{job}"
+
+
 def service_account_id(stack: str, purpose: str) -> str:
     """Account id of a service account: 6 to 30 characters."""
     return shortened(f"{stack}-{purpose}", 30)
+
+
+def service_account_email(project: str, stack: str, purpose: str) -> str:
+    """
+    Address of a service account, known before it is made.
+
+    Source: https://cloud.google.com/iam/docs/service-accounts-create, read 2026-11. A project of a domain (`example.com:shop`) has
+    another; no stack may be in one.
+    """
+    return f"{service_account_id(stack, purpose)}@{project}.iam.gserviceaccount.com"
 
 
 def endpoint_id(project: str, stack: str, name: str) -> str:

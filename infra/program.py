@@ -8,13 +8,17 @@ import pulumi
 
 from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.components import registered
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
+from infra.components.images import RUNNER
+from infra.components.job import Job, purpose
 from infra.components.model import Model
 from infra.components.network import Network
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
+from infra.components.sweep import Sweep
 from infra.components.tpu_slice import TpuSlice
 from infra.stack import StackSpec
 
@@ -31,31 +35,73 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
+    trains = spec.registered
     models = {
-        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own]))
+        name: Model(
+            name,
+            model,
+            placement=placement,
+            storage=storage,
+            image=registered.image_of(model, spec.images),
+            job=trains.get(name, ""),
+            opts=pulumi.ResourceOptions(providers=[own]),
+        )
         for name, model in spec.models.items()
     }
 
-    machines = {name: f"tpu-{name}" for name in spec.tpu_slices}
+    slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
+    machines = [*slices.values(), *map(purpose, spec.jobs)]
     if machines:
         network = Network("network", spec.network, placement=placement)
-        identity = Identity("identity", list(machines.values()), placement=placement, storage=storage)
+        identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
-        purpose = machines[name]
         TpuSlice(
             name,
             tpu_slice,
             placement=placement,
             network=network,
-            account=identity.accounts[purpose],
-            after=identity.grants[purpose],
+            account=identity.accounts[slices[name]],
+            after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
+        )
+
+    jobs = {}
+    for name, job in spec.jobs.items():
+        registers = None
+        if job.registers:
+            model = spec.models[job.registers]
+            registers = registered.plan(job.registers, model, registered.image_of(model, spec.images), spec.endpoints, placement)
+        jobs[name] = Job(
+            name,
+            job,
+            image=spec.image_of(job),
+            runner_image=spec.images[RUNNER],
+            placement=placement,
+            storage=storage,
+            network=network,
+            account=identity.accounts[purpose(name)],
+            after=identity.grants[purpose(name)],
+            sandbox=cloud.address,
+            registers=registers,
+            rollout_minutes=registered.rollout_minutes(registers) if registers else 0,
+        )
+    if jobs:
+        Sweep(
+            "sweep",
+            {name: one.plan for name, one in jobs.items()},
+            image=spec.images[RUNNER],
+            seconds=max(one.runner.seconds for one in jobs.values()),
+            machine_accounts={name: identity.accounts[purpose(name)] for name in jobs},
+            placement=placement,
+            storage=storage,
         )
 
     endpoints = {}
     for name, endpoint in spec.endpoints.items():
         opts = pulumi.ResourceOptions(providers=[own]) if endpoint.served else None
-        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts)
+        endpoints[name] = Endpoint(
+            name, endpoint, placement=placement, models=models, awaits=registered.awaited(endpoint, trains), opts=opts
+        )
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)

@@ -18,8 +18,11 @@ from infra import keys, refusals
 from infra.catalog import confirmed as by_name
 from infra.catalog import places
 from infra.catalog.fits import Verdict, judge
+from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
+from infra.components.images import RUNNER, Image
+from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
 from infra.components.placement import Placement
@@ -77,7 +80,6 @@ class StackSpec(Spec):
     """What a region holds: one stack file."""
 
     later: ClassVar[dict[str, str]] = {
-        "jobs": "training on a schedule",
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
         "clusters": "GKE clusters and node pools",
@@ -99,6 +101,11 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU slices, by name."""
+    images: dict[Name, Image] = {}
+    """Images of the stack's containers, by name: `runner` runs the jobs, `train`, `serve` and `tf` are those of the workloads. Each by its
+    digest."""
+    jobs: dict[Name, JobSpec] = {}
+    """Jobs on machines that are made for a run and deleted after it, by name."""
     models: dict[Name, ModelSpec] = {}
     """Models in Vertex AI's registry, by name."""
     endpoints: dict[Name, EndpointSpec] = {}
@@ -118,7 +125,8 @@ class StackSpec(Spec):
         if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
-        if not self.tpu_slices and "network" in self.model_fields_set:
+        problems += self._jobs()
+        if not self.tpu_slices and not self.jobs and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -134,9 +142,41 @@ class StackSpec(Spec):
             raise ProblemsError(problems)
         return self
 
+    def _jobs(self) -> Iterator[Problem]:
+        """What is wrong with the jobs beside the rest of the file: images that are not said, models that are not there."""
+        if self.jobs and RUNNER not in self.images:
+            yield Problem(f"images.{RUNNER}", "is missing: it runs the jobs", fix=f"build it: accelform image build {RUNNER}")
+        registered: dict[str, str] = {}
+        for name, job in self.jobs.items():
+            image = job.program.image
+            if job.image is None and image not in self.images:
+                fix = f"build it: accelform image build {image}; or write the job's own `image`"
+                yield Problem(f"jobs.{name}.image", f"is missing: {job.workload} runs in the image {image}, and images has none", fix=fix)
+            model = job.registers
+            if model is None:
+                continue
+            if model not in self.models:
+                allowed = ", ".join(nearest(model, self.models) or self.models) or "a key of `models:`"
+                yield Problem(f"jobs.{name}.registers", f"{model} is no key of models", allowed)
+            elif model in registered:
+                words = f"{model} is registered by {registered[model]} already"
+                yield Problem(f"jobs.{name}.registers", words, "a model of one job", "give each job a model of its own")
+            registered.setdefault(model, name)
+        yield from models_of_jobs.problems(self.models, self.images, registered)
+
+    @property
+    def registered(self) -> dict[str, str]:
+        """The job that registers a model's versions, by model."""
+        return {job.registers: name for name, job in self.jobs.items() if job.registers}
+
+    def image_of(self, job: JobSpec) -> str:
+        """The image that a job's container is of."""
+        return job.image or self.images[job.program.image]
+
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
         yield from (judge(one.wish) for one in self.tpu_slices.values())
+        yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
 
     @property
     def confirmations(self) -> tuple[by_name.Confirmation, ...]:
@@ -155,16 +195,19 @@ class StackSpec(Spec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways = {one.chosen_way for one in self.tpu_slices.values()}
+        ways = {one.chosen_way for one in self.tpu_slices.values()} | {one.chosen_way for one in self.jobs.values()}
         needed = {
             "aiplatform.googleapis.com": bool(self.endpoints or self.models),
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
             "cloudresourcemanager.googleapis.com": True,
+            "cloudscheduler.googleapis.com": bool(self.jobs),
             "compute.googleapis.com": bool(ways),  # the network too
             "iam.googleapis.com": bool(ways),
+            "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),
+            "run.googleapis.com": bool(self.jobs),
             "serviceusage.googleapis.com": True,
             "storage.googleapis.com": True,
             "tpu.googleapis.com": "tpu-api" in ways,

@@ -95,7 +95,7 @@ Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
   allowed: What must hold of the new version: the first that does not sends all traffic back.
   fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, models, endpoints, budgets, spend_caps, confirmed, usage
+  allowed: project, schema, region, environment, owner, notify, network, storage, tpu_slices, images, jobs, models, endpoints, budgets, spend_caps, confirmed, usage
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
@@ -147,7 +147,6 @@ def test_fails_without_callers(base: dict[str, Any], stack_file: Write) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("jobs", {"train": {}}),
         ("never_stop", ["endpoints.recommend"]),
         ("exceptions", {}),
         ("clusters", {}),
@@ -215,8 +214,12 @@ MODEL = {
         ({"first_aliases": ["default"]}, "first_aliases", "default is Google's own"),
         ({"keep_versions": 1.5}, "keep_versions", "is not a whole number"),
         ({"shared_memory_mib": -1}, "shared_memory_mib", "is too small"),
-        ({"workload": "serve"}, "workload", "is not available yet"),
-        ({"accept_if": "x > 1"}, "accept_if", "is not available yet"),
+        ({"workload": "serve"}, "workload", "is no workload that serves"),
+        ({"workload": "serve_recommender"}, "workload", "is said besides image"),
+        ({"image": None}, "image", "is missing"),
+        ({"image": None, "workload": "serve_recommender", "command": ["x"]}, "command", "goes not with workload"),
+        ({"accept_if": "x >> 1"}, "accept_if", "is no condition: column 4: '>' stands there"),
+        ({"accept_if": "x > 1"}, "accept_if", "does nothing: no job registers this model"),
     ],
 )
 def test_fails_on_a_model_that_cannot_be(change: dict[str, Any], path: str, said: str, base: dict[str, Any], stack_file: Write) -> None:
@@ -328,7 +331,7 @@ def test_accepts_an_ai_zone(base: dict[str, Any], a_slice: dict[str, Any], stack
         ({"way": "tpu-api", "boot_disk_gib": 200}, "boot_disk_gib", "makes its own boot disk"),
         ({"way": "tpu-api", "provisioning": "reservation", "reservation": "r"}, "reservation", "without a name"),
         ({"boot_disk_gib": 5}, "boot_disk_gib", "is too small"),
-        ({"zones": ["us-east5-a"]}, "zones", "is not available yet"),
+        ({"zones": ["us-east5-a"]}, "zones", "is not possible: a standing slice stands in one zone"),
     ],
 )
 def test_fails_on_a_machine_that_cannot_be(

@@ -91,7 +91,8 @@ def _write(path: Path, text: str) -> None:
 
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
-    from infra.components.tpu_slice import RunLimit, SliceType
+    from infra.components.tpu_offer import SliceType
+    from infra.components.tpu_slice import RunLimit
     from infra.spec import Label, Member, Money, ProjectId
     from infra.stack import Region
 

@@ -77,6 +77,8 @@ class Network(pulumi.ComponentResource):
     """A network of its own, or an existing subnet that is only read."""
 
     subnetwork: gcp.compute.Subnetwork
+    subnetwork_name: str
+    """Full name of the subnet, known before it is made."""
     own: gcp.compute.Network | None = None
     """The network, where it is the stack's; None where the subnet is others'."""
     egress: list[pulumi.Resource]
@@ -85,6 +87,8 @@ class Network(pulumi.ComponentResource):
     def __init__(self, name: str, spec: NetworkSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:network:Network", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
+        own = f"projects/{placement.project}/regions/{placement.region}/subnetworks/{names.resource(placement.stack, 'subnet')}"
+        self.subnetwork_name = spec.existing or own
         if spec.existing:
             self.subnetwork = self._read(name, spec.existing, child)
             self.egress = []

@@ -117,12 +117,17 @@ class Storage(pulumi.ComponentResource):
     data: gcp.storage.Bucket
     models: gcp.storage.Bucket
     images: gcp.artifactregistry.Repository
+    data_bucket: str
+    """Name of the data bucket, known before it is made."""
+    models_bucket: str
     image_prefix: pulumi.Output[str]
     """What an image's name begins with, such as `asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images`."""
 
     def __init__(self, name: str, spec: StorageSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:storage:Storage", name, None, opts)
         self._placement = placement
+        self.data_bucket = spec.data.existing or names.bucket(placement.project, placement.stack, "data")
+        self.models_bucket = spec.models.existing or names.bucket(placement.project, placement.stack, "models")
         self.data = self._bucket("data", spec.data)
         self.models = self._bucket("models", spec.models)
         self.images = self._repository("images", spec.images)

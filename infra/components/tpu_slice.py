@@ -16,52 +16,26 @@ allowed".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from infra import accelform, gcp, names
-from infra.catalog import confirmed, tpu, zones
-from infra.catalog.fits import judge
-from infra.catalog.fits_tpu import able
+from infra.catalog import tpu
 from infra.catalog.places import region_of
-from infra.catalog.wish import API_NAMES, Provisioning, Wish
+from infra.catalog.wish import Provisioning, Wish
 from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
+from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation, SliceType, Way, chosen_way, not_made, not_offered, outside, zones_of
 from infra.errors import Problem, ProblemsError
-from infra.spec import Spec, WholeNumber, pattern, problem
-
-Way = Literal["compute-engine", "tpu-api"]
-FLEX_START_MINUTES = (10, 7 * 24 * 60)
-"""Shortest and longest run of a flex-start machine.
-Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
-
-
-def _a_slice(value: str) -> str:
-    try:
-        tpu.shape(value)
-    except tpu.UnknownAcceleratorType as error:
-        wanted = error.right or ", ".join(error.nearest)
-        raise problem("is not a TPU accelerator type", allowed=wanted, fix=f"set {error.right}" if error.right else "") from None
-    return value
-
-
-SliceType = Annotated[str, AfterValidator(_a_slice)]
-"""Accelerator type of a TPU slice."""
-
+from infra.spec import Spec, WholeNumber, problem
 
 RUN_MINUTES_MAX = 120 * 24 * 60
 """Longest `maxRunDuration`: 120 days. Source: https://cloud.google.com/compute/docs/instances/limit-vm-runtime, read 2026-11."""
 UNLIMITED = "unlimited"
-RESERVATION_NAME = r"(?:projects/[a-z][a-z0-9-]{2,28}[a-z0-9]/reservations/)?[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
-
-
-Reservation = Annotated[str, pattern(RESERVATION_NAME, "is not a reservation", "nightly, or projects/host/reservations/nightly")]
 
 
 def _run_limit(value: object) -> object:
@@ -78,9 +52,12 @@ class TpuSliceSpec(Spec):
     """What one standing TPU slice is. Checked before anything is declared."""
 
     later: ClassVar[dict[str, str]] = {
-        "zones": "zones tried in order: comes with jobs",
-        "schedule": "machines that are made for a run and deleted after it: comes with jobs",
-        "data_disks": "disks beside the boot disk: comes with jobs, which say whether a disk outlives its host",
+        "data_disks": "disks beside the boot disk, which say whether a disk outlives its host",
+    }
+
+    never: ClassVar[dict[str, str]] = {
+        "zones": "a standing slice stands in one zone; a job, under `jobs`, is tried in several",
+        "schedule": "a standing slice always stands; a machine that is made for a run, on a schedule, is a job: see `jobs`",
     }
 
     accelerator_type: SliceType
@@ -108,7 +85,7 @@ class TpuSliceSpec(Spec):
         accelerator_type = beside.get("accelerator_type")
         if key != "zone" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
             return ""
-        return f"{', '.join(_zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is)"
+        return f"{', '.join(zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is)"
 
     @field_validator("zone")
     @classmethod
@@ -116,9 +93,9 @@ class TpuSliceSpec(Spec):
         region = region_of_file(info)
         accelerator_type = info.data.get("accelerator_type")
         if region and region_of(value) != region:
-            raise _outside(region, accelerator_type)
+            raise outside(region, accelerator_type)
         if accelerator_type:
-            _check_offered("zone", Wish("compute-engine", accelerator_type, zone=value), info)
+            _refuse(not_offered("zone", Wish("compute-engine", accelerator_type, zone=value), info))
         return value
 
     @field_validator("provisioning")
@@ -126,18 +103,24 @@ class TpuSliceSpec(Spec):
     def _sold_there(cls, value: Provisioning, info: ValidationInfo) -> Provisioning:
         if "accelerator_type" in info.data and "zone" in info.data:
             wish = Wish("compute-engine", info.data["accelerator_type"], zone=info.data["zone"], provisioning=value)
-            _check_offered("provisioning", wish, info)
+            _refuse(not_offered("provisioning", wish, info))
         return value
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        if problems := [*self._is_known(info), *self._fits_provisioning(), *check_queued(self.queued, self.chosen_way)]:
+        fits = [*not_made(self.wish, info), *self._fits_way(), *self._fits_provisioning()]
+        if problems := [*fits, *check_queued(self.queued, self.chosen_way)]:
             raise ProblemsError(problems)
         return self
 
     @property
     def shape(self) -> tpu.TpuShape:
         return tpu.shape(self.accelerator_type)
+
+    @property
+    def host(self) -> tpu_host.Host:
+        """One of its hosts on Compute Engine."""
+        return tpu_host.Host(self.shape, self.provisioning, self.max_run_minutes, self.reservation, self.boot_disk_gib)
 
     @property
     def slices(self) -> int:
@@ -152,29 +135,12 @@ class TpuSliceSpec(Spec):
     @property
     def chosen_way(self) -> Way:
         """The API that makes the machine: as named, or by generation."""
-        if self.way != "auto":
-            return self.way
-        return "compute-engine" if self.shape.compute_engine else "tpu-api"
+        return chosen_way(self.way, self.shape)
 
     @property
     def wish(self) -> Wish:
         """What the catalogue judges."""
         return Wish(self.chosen_way, self.accelerator_type, zone=self.zone, provisioning=self.provisioning)
-
-    def _is_known(self, info: ValidationInfo) -> Iterator[Problem]:
-        """What the catalogue says to shape and API; what it cannot vouch for may be confirmed by name."""
-        verdict = judge(self.wish)
-        if not confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
-            sure = f"if you know it, say so under `confirmed`: what {self.accelerator_type}, zone {self.zone}, because"
-            for reason in verdict.reasons:
-                others = [api for api in reason.allowed if api in ("compute-engine", "tpu-api")]
-                if reason.part == "api" and others:
-                    yield Problem("way", reason.message, allowed=", ".join([*others, "auto"]))
-                elif reason.part == "api":
-                    yield Problem("accelerator_type", f"{API_NAMES[self.chosen_way]} {reason.message}", fix=sure)
-                elif reason.part == "accelerator_type":
-                    yield Problem("accelerator_type", reason.message, fix=sure)
-        yield from self._fits_way()
 
     def _fits_way(self) -> Iterator[Problem]:
         if self.chosen_way == "tpu-api":
@@ -215,35 +181,9 @@ class TpuSliceSpec(Spec):
             yield Problem("reservation", "is missing: the reservation to consume, by name")
 
 
-def _zones_of(accelerator_type: str) -> tuple[str, ...]:
-    """Zones that more than a weak source has a slice in, by name."""
-    return tuple(sorted(one.zone for one in zones.offers(tpu.shape(accelerator_type)) if one.trust != "low"))
-
-
-def _outside(region: str, accelerator_type: str | None) -> PydanticCustomError:
-    """The refusal of a zone of another region than the stack's, with the zones of the region that have the slice; else where it is."""
-    message = "is not in the stack's region"
-    every = _zones_of(accelerator_type) if accelerator_type else ()
-    if here := [one for one in every if region_of(one) == region]:
-        return problem(message, allowed=here)
-    if every:
-        others = ", ".join(dict.fromkeys(map(region_of, every)))
-        return problem(message, fix=f"{region} is not known to have {accelerator_type}: write a stack file for one of {others}")
-    return problem(message, allowed=f"a zone of {region}")
-
-
-def _check_offered(part: str, wish: Wish, info: ValidationInfo) -> None:
-    """Refuses a zone or a way of buying that is not known to be had, nor confirmed by name, with the nearest that are."""
-    verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
-    reason = next((one for one in verdict.reasons if one.part == part), None)
-    if reason is None or confirmed.covers((info.context or {}).get("confirmed", ()), verdict):
-        return
-    nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
-    fix = "set one of these zones; a zone of another region belongs in that region's stack file"
-    if reason.kind != "impossible":
-        entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
-        fix += f"; or, if you know that it is there, write `accelform:confirmed: [{entry}]`"
-    raise problem(reason.message, allowed=f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix=fix)
+def _refuse(found: Problem | None) -> None:
+    if found:
+        raise problem(found.message, allowed=found.allowed, fix=found.fix)
 
 
 class TpuSlice(pulumi.ComponentResource):
@@ -263,7 +203,10 @@ class TpuSlice(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:tpu_slice:TpuSlice", name, None, opts)
-        between = self._between_hosts(name, placement, network, account) if spec.hosts > 1 else []
+        between: list[pulumi.Resource] = []
+        if spec.hosts > 1:  # of all its slices
+            rule = names.resource(placement.stack, "tpu", name, "hosts")
+            between = tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
         child = pulumi.ResourceOptions(
             parent=self,
             depends_on=[*network.egress, *between, *after],
@@ -277,26 +220,6 @@ class TpuSlice(pulumi.ComponentResource):
             self.machine = declare(name, spec, placement, network, account, child)
         self.register_outputs({"machine": self.machine.id, "way": spec.chosen_way, "hosts": spec.hosts})
 
-    def _between_hosts(
-        self, name: str, placement: Placement, network: Network, account: gcp.serviceaccount.Account
-    ) -> list[pulumi.Resource]:
-        """Lets its hosts, of all its slices, and nobody else, reach each other. In a network of others that is theirs to do."""
-        if network.own is None:
-            return []
-        return [
-            gcp.compute.Firewall(
-                f"{name}-hosts",
-                name=names.resource(placement.stack, "tpu", name, "hosts"),
-                project=placement.project,
-                network=network.own.id,
-                direction="INGRESS",
-                source_service_accounts=[account.email],
-                target_service_accounts=[account.email],
-                allows=[{"protocol": "tcp"}, {"protocol": "udp"}, {"protocol": "icmp"}],
-                opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
-            )
-        ]
-
     def _instance(
         self,
         name: str,
@@ -306,6 +229,7 @@ class TpuSlice(pulumi.ComponentResource):
         account: gcp.serviceaccount.Account,
         child: pulumi.ResourceOptions,
     ) -> gcp.compute.Instance:
+        host = spec.host
         return gcp.compute.Instance(
             name,
             name=names.resource(placement.stack, "tpu", name),
@@ -313,13 +237,13 @@ class TpuSlice(pulumi.ComponentResource):
             boot_disk={
                 "auto_delete": True,
                 "initialize_params": {
-                    "image": tpu_host.image(spec),
-                    "size": spec.boot_disk_gib,
+                    "image": tpu_host.image(host),
+                    "size": host.boot_disk_gib,
                     "type": tpu_host.BOOT_DISK_TYPE[spec.shape.generation],
                     "labels": placement.labels,
                 },
             },
-            **tpu_host.arguments(spec, placement, network, account),
+            **tpu_host.arguments(host, placement, network, account),
             opts=child,
         )
 
@@ -334,31 +258,9 @@ class TpuSlice(pulumi.ComponentResource):
     ) -> gcp.compute.InstanceGroupManager:
         shape = spec.shape
         physical = names.resource(placement.stack, "tpu", name)
-        template = gcp.compute.InstanceTemplate(
-            name,
-            name=physical,
-            region=placement.region,
-            disks=[
-                {
-                    "boot": True,
-                    "auto_delete": True,
-                    "source_image": tpu_host.image(spec),
-                    "disk_size_gb": spec.boot_disk_gib,
-                    "disk_type": tpu_host.BOOT_DISK_TYPE[shape.generation],
-                    "labels": placement.labels,
-                }
-            ],
-            **tpu_host.arguments(spec, placement, network, account),
-            opts=child,
-        )
-        policy = gcp.compute.ResourcePolicy(
-            name,
-            name=physical,
-            project=placement.project,
-            region=placement.region,
-            workload_policy={"type": "HIGH_THROUGHPUT", "accelerator_topology": shape.topology},
-            opts=child,
-        )
+        arguments = tpu_host.arguments(spec.host, placement, network, account)
+        template = tpu_host.template(name, physical, spec.host, placement=placement, arguments=arguments, opts=child)
+        policy = tpu_host.workload_policy(name, physical, shape, placement=placement, opts=child)
         base = names.group_base(placement.stack, "tpu", name)
         return gcp.compute.InstanceGroupManager(
             name,

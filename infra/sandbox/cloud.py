@@ -100,7 +100,8 @@ class Cloud:
         service = self._service(request.host)
         assert service is not None
         try:
-            return self._handled(service, request)
+            with self.faults.apart():
+                return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
 
@@ -209,16 +210,23 @@ class Cloud:
             self._settles = before
 
     def pass_time(self) -> None:
-        """Makes true what the clock says that is over: operations, and whatever a service wanted to be woken for, in their order."""
+        """
+        Makes true what the clock says that is over: operations, whatever a service wanted to be woken for, in their order, and what
+        time and faults bring about by themselves.
+        """
         now = self.clock.now()
         while (timer := self.store.timer(now)) is not None:
-            self.settle(timer["at"])
+            self._settle_all(timer["at"])
             self.store.set_timer(timer["service"], timer["name"], None)
             with self.at(timer["at"]):
                 self.services[timer["service"]].wakes(self, timer["name"])
-        self.settle(now)
-        for service in self.services.values():
-            service.settle(self)
+        self._settle_all(now)
+
+    def _settle_all(self, until: float) -> None:
+        self.settle(until)
+        with self.at(until):
+            for service in self.services.values():
+                service.settle(self)
 
     def settle(self, until: float) -> None:
         """Makes true what the operations that end by *until* bring about."""

@@ -13,7 +13,8 @@ from infra.provider.calls import TRANSIENT, GoogleError, UnclearError
 from infra.provider.google import Google
 from infra.provider.server import ProviderError
 
-POLL_SECONDS = 10.0
+POLL_SECONDS = (5.0, 60.0)
+"""Between two looks at what goes: at first, and at most."""
 GONE_SECONDS = 1800.0
 """How long a machine may take to go."""
 AGAIN_SECONDS = 300.0
@@ -78,7 +79,9 @@ class Fleet:
         until = self._now() + GONE_SECONDS
         told: dict[tuple[str, str], float] = {}
         refused: dict[tuple[str, str], str] = {}
-        while machines := [machine for machine in self.found() if not keep(machine)]:
+        waited: list[Machine] = []
+        pause = POLL_SECONDS[0]
+        while machines := [machine for machine in self._again(waited) or self.found() if not keep(machine)]:
             if self._now() >= until:
                 raise StaysError("\n".join(self._stays(machine, refused) for machine in machines))
             for machine in machines:
@@ -91,7 +94,13 @@ class Fleet:
                         refused[key] = said
                     else:
                         told[key] = self._now()
-            self._wait(POLL_SECONDS)
+            waited = machines
+            self._wait(pause)
+            pause = min(pause * 1.5, POLL_SECONDS[1])
+
+    def _again(self, machines: Iterable[Machine]) -> list[Machine]:
+        """Those that are still there: only when none is, all places are looked at once more."""
+        return [there for one in machines if (there := self._look(self.forms[one.form], one.zone))]
 
     def _remove(self, machine: Machine) -> str:
         """Tells one to go; empty, or why it cannot in its state."""

@@ -1,7 +1,7 @@
 """
 What becomes of what a run trained: a version in the registry, a verdict, and for an accepted one the traffic.
 
-    (nothing yet) -> registering -> judging -> telling -> rolling (each endpoint) -> promoting -> ended
+    (nothing yet) -> registering -> judging -> telling -> rolling (each endpoint) -> promoting -> pruning -> ended
 
 - The machine is gone by then. The runner keeps what `advance` answers before it asks again, so each phase is written before it is done;
   each can be done twice, and is done once.
@@ -98,6 +98,7 @@ class HandOver:
             "telling": self._telling,
             "rolling": self._rolling,
             "promoting": self._promoting,
+            "pruning": self._pruning,
         }
         phase = str(kept.get("phase", ""))
         return None if phase == "ended" else phases[phase](run, dict(kept))
@@ -167,11 +168,23 @@ class HandOver:
             self._registry.merge(version, [alias])
         return self._ended(kept, "promoted", f"version {version} is {alias}: {kept['reason']}")
 
+    def _pruning(self, run: str, kept: Kept) -> Kept:
+        """Old versions that nobody uses go: each night makes another."""
+        keep = self._plan.keep_versions
+        old = self._registry.versions()[:-keep] if keep else []
+        for one in old:
+            if one["versionId"] != kept.get("version") and not one.get("versionAliases") and not one.get("deployedModels"):
+                try:
+                    self._registry.delete_version(one["versionId"])
+                except ProviderError as error:  # it stays until the next night
+                    self._say("pruning", f"version {one['versionId']} is not deleted: {error}")
+        return {**kept, "phase": "ended"}
+
     # What these share
 
     def _metrics(self, address: str) -> Kept:
         """
-        Metrics by name, as they are kept: what is no finite number as text.
+        Metrics by name, as they are kept: what is no finite number as text. One that is null could not be measured, and is left out.
 
         Raises:
             ReportError: There is no report, or it is none.
@@ -184,13 +197,14 @@ class HandOver:
                 raise
             raise ReportError(f"{address}: there is no report: a program leaves one when it ends well") from None
         try:
-            metrics = json.loads(content)["metrics"]
+            said = json.loads(content)["metrics"]
+            metrics = {name: value for name, value in said.items() if value is not None}
             wrong = [name for name, value in metrics.items() if not METRIC.fullmatch(name) or not _is_number(value)]
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             raise ReportError(f'{address}: is no report\n  allowed: {{"metrics": {{"recall_at_20": 0.21}}}}') from None
         if wrong or len(metrics) > METRICS_MOST:
-            said = f"no number, or no name of a metric: {', '.join(map(repr, sorted(wrong)))}" if wrong else f"{len(metrics)} metrics"
-            raise ReportError(f"{address}: {said}\n  allowed: at most {METRICS_MOST} numbers by name")
+            what = f"no number, or no name of a metric: {', '.join(map(repr, sorted(wrong)))}" if wrong else f"{len(metrics)} metrics"
+            raise ReportError(f"{address}: {what}\n  allowed: at most {METRICS_MOST} numbers by name")
         return {name: value if isinstance(value, int) or math.isfinite(value) else str(value) for name, value in metrics.items()}
 
     def _registered(self, run: str, metrics: Mapping[str, Any]) -> Version:
@@ -344,7 +358,8 @@ class HandOver:
         return {**kept, **more, "phase": phase}
 
     def _ended(self, kept: Kept, outcome: str, why: str) -> Kept:
-        return self._to(kept, "ended", f"{outcome}: {why}", outcome=outcome, why=why)
+        self._say("ended", f"{outcome}: {why}", outcome=outcome, why=why)
+        return {**kept, "outcome": outcome, "why": why, "phase": "pruning"}
 
     def _say(self, kind: str, text: str, **data: Any) -> None:
         self._tell(Event(kind, self._time.now(), text, data))

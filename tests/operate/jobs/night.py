@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable
 from typing import Any
@@ -53,28 +54,40 @@ class Night:
         self.kill_at: int | None = None
         self.kill_after = False
         self.watch: Callable[[], None] | None = None
-        self.work_minutes = 60.0
+        self.work_minutes = 10.0
         self.exits: Callable[[int], int | None] = lambda number: 0
         """Exit code of the hosts by number of the try; None: they say nothing."""
         self.most = 0
         self.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": BUCKET, "location": "US"}, project=PROJECT)
+        self.form = form
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/global/networks", {"name": "net", "autoCreateSubnetworks": True})
         self.plan = self.planned(ways or ("spot",), form, **more)
-        for way in ways or ("spot",):
+        for way in (ways or ("spot",)) if form != "node" else ():
             self._template(way)
+        if form == "group":
+            body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
+            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/resourcePolicies", body)
         self.cloud.clock.advance(BEGAN + 3600 - self.now())
 
     def planned(self, ways: tuple[str, ...], form: str, **more: Any) -> JobPlan:
-        machines = [
-            {
-                "provisioning": way,
-                "form": form,
-                "instance": {"template": f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"},
-            }
-            for way in ways
-        ]
-        for one in machines:
-            one |= one.pop("instance") if form == "instance" else {}
+        parts: dict[str, Callable[[str], dict[str, Any]]] = {
+            "instance": lambda way: {"template": self.template(way)},
+            "group": lambda way: {
+                "template": self.template(way),
+                "workload_policy": f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/{NAME}",
+                "base_instance_name": f"{NAME}-host",
+            },
+            "node": lambda way: {
+                "node": {
+                    "acceleratorType": "v6e-1",
+                    "runtimeVersion": "v2-alpha-tpuv6e",
+                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/net"},
+                    "schedulingConfig": {"spot": way == "spot"},
+                    "metadata": {"startup-script": "#!/bin/bash"},
+                }
+            },
+        }
+        machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
         plan: dict[str, Any] = {
             "project": PROJECT,
             "region": REGION,
@@ -104,7 +117,7 @@ class Night:
         dies = self.kill_at is not None and self.sent == self.kill_at
         if dies and not self.kill_after:
             raise KilledError
-        answer = self._answer(request)
+        answer = self.answer(request)
         self.live()
         if self.watch is not None:
             self.watch()
@@ -112,13 +125,10 @@ class Night:
             raise KilledError
         return answer
 
-    def _answer(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx.Request) -> httpx.Response:
         host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
         kind = request.headers.get("content-type", "application/json")
         query, content = dict(request.url.params), request.content
-        if source := query.get("sourceInstanceTemplate"):
-            made = self.cloud.store.get(COMPUTE, source)
-            content = json.dumps({**made["properties"], **json.loads(content)}).encode()
         try:
             sent = Request(request.method, host, f"/{rest}", query, content, kind)
             answer = self.cloud.handle(sent)
@@ -133,7 +143,7 @@ class Night:
         return Google(Settings(BASE), lambda seconds: False, http=http, time=self.cloud.clock.now)
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> dict[str, Any]:
-        answer = self._answer(httpx.Request(method, f"{BASE}/{path}", json=body, params=query))
+        answer = self.answer(httpx.Request(method, f"{BASE}/{path}", json=body, params=query))
         assert answer.is_success, answer.text
         return dict(answer.json()) if answer.content else {}
 
@@ -156,28 +166,42 @@ class Night:
     def live(self) -> None:
         """Hosts whose time has come say how they ended. There is never more than one machine."""
         self.most = max(self.most, len(self.machines))
-        for _, body in self.machines.items():
-            self._speak(body)
+        for host, (items, since) in enumerate(self.hosts()):
+            told = json.loads(items["accelform-run"]) if "accelform-run" in items else None
+            code = self.exits(int(told["env"]["WL_ATTEMPT"])) if told else None
+            if code is not None and self.now() >= since + self.work_minutes * 60:
+                self.say(told["state"], code, host)
 
-    def _speak(self, body: dict[str, Any]) -> None:
-        items = {item["key"]: item["value"] for item in body.get("metadata", {}).get("items", [])}
-        if body.get("status") != "RUNNING" or "accelform-run" not in items:
-            return
-        import datetime as dt
-
-        told = json.loads(items["accelform-run"])
-        began = dt.datetime.fromisoformat(body["lastStartTimestamp"]).timestamp()
-        code = self.exits(int(told["env"]["WL_ATTEMPT"]))
-        if code is None or self.now() < began + self.work_minutes * 60:
-            return
-        self.say(told["state"], code)
+    def hosts(self) -> list[tuple[dict[str, str], float]]:
+        """Metadata of each host that runs, and since when."""
+        found = []
+        for name, body in self.machines.items():
+            if "/nodes/" in name:
+                bodies = [({"status": "RUNNING"} if body["state"] == "READY" else {}) | body]
+            elif "/instances/" in name:
+                bodies = [body]
+            else:
+                prefix = name.replace(f"instanceGroupManagers/{NAME}", f"instances/{NAME}-host-")
+                bodies = [one for _, _, one in self.cloud.store.every(COMPUTE, prefix)]
+            for one in bodies:
+                metadata = one.get("metadata", {})
+                items = {item["key"]: item["value"] for item in metadata["items"]} if "items" in metadata else metadata
+                since = dt.datetime.fromisoformat(one.get("lastStartTimestamp") or one["createTime"]).timestamp()
+                if one.get("status") == "RUNNING":
+                    found.append((items, since))
+        return found
 
     def say(self, folder: str, code: int, host: int = 0) -> None:
         """What a host writes when its container has ended; once."""
-        found = JsonObject(self.google(self._answer), f"{folder}/host-{host}.json")
+        found = JsonObject(self.google(self.answer), f"{folder}/host-{host}.json")
         generation, _ = found.read()
         if not generation:
             found.write({"exit_code": code}, 0)
+
+    def take(self, name: str) -> None:
+        """A machine goes away by itself, with its disk."""
+        self.cloud.store.delete(COMPUTE, name)
+        self.cloud.store.delete(COMPUTE, name.replace("/instances/", "/disks/"))
 
     @property
     def machines(self) -> dict[str, dict[str, Any]]:
@@ -192,7 +216,7 @@ class Night:
         return found
 
     def read(self, name: str) -> dict[str, Any]:
-        return JsonObject(self.google(self._answer), f"{self.plan.state}/{name}").read()[1]
+        return JsonObject(self.google(self.answer), f"{self.plan.state}/{name}").read()[1]
 
     @property
     def journal(self) -> dict[str, Any]:
@@ -205,11 +229,14 @@ class Night:
     def said(self, kind: str) -> list[str]:
         return [event.text for event in self.events if event.kind == kind]
 
+    def template(self, way: str) -> str:
+        return f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"
+
     def _template(self, way: str) -> None:
         body = {
             "name": f"{NAME}-{way}",
             "properties": {
-                "machineType": "ct6e-standard-1t",
+                "machineType": "ct6e-standard-1t" if self.form == "instance" else "ct6e-standard-4t",
                 "labels": {"env": "prod"},
                 "disks": [
                     {

@@ -198,6 +198,11 @@ BAD = {
     "a name of two lines": (reports({"a\nmetrics: {}": 1}), "failed", "no name of a metric"),
     "too many": (reports({f"m{number}": 1 for number in range(51)}), "failed", "51 metrics"),
     "a metric is missing": (reports({"loss": 0.1}), "refused", "recall_at_20 of the new version is not known: it has loss"),
+    "a metric could not be measured": (
+        reports({"recall_at_20": None, "loss": 0.1}),
+        "refused",
+        "recall_at_20 of the new version is not known: it has loss",
+    ),
     "NaN": (reports('{"metrics": {"recall_at_20": NaN, "loss": 0.1}}'), "refused", "is nan, which is no finite number"),
     "infinite": (reports('{"metrics": {"recall_at_20": 1e999, "loss": 0.1}}'), "refused", "is inf, which is no finite number"),
     "worse than 0.98 of the champion": (
@@ -295,7 +300,7 @@ def test_a_run_that_is_over_is_not_rolled_out_again() -> None:
     night = second()
     night.callers(10.0, v2=SLOW)
     kept = night.hand_over(NEXT)
-    before = {**kept, "phase": "rolling"}
+    before = {key: value for key, value in kept.items() if key not in ("outcome", "why")} | {"phase": "rolling"}
     night.callers(10.0, v2=GOOD)
     assert night.hand_over(NEXT, before)["outcome"] == "returned"
     assert night.serves()[2] == "1"
@@ -415,6 +420,23 @@ def test_passing_trouble_ends_nothing(night: Night) -> None:
     assert night.kept["phase"] == "registering"
     night.cloud.faults.clear()
     assert night.hand_over(RUN, night.kept)["outcome"] == "promoted"
+
+
+# Old versions
+
+
+def test_old_versions_that_nobody_uses_go() -> None:
+    """The champion, the candidate and Google's default stay, however old; a version that cannot be deleted stays for another night."""
+    night = second(rollouts=[])
+    night.job = night.job.model_copy(update={"registers": night.job.registers.model_copy(update={"keep_versions": 2})})  # type: ignore[union-attr]
+    for day in range(2, 7):
+        night.report({"recall_at_20": 0.1, "loss": 0.4}, f"2026120{day}T180000Z")
+        night.cloud.faults.add(Fault(do="error", path=":deleteVersion", code=403, times=1))
+        assert night.hand_over(f"2026120{day}T180000Z")["outcome"] == "refused"
+    night.cloud.faults.clear()
+    night.report({"recall_at_20": 0.3, "loss": 0.4}, "20261207T180000Z")
+    assert night.hand_over("20261207T180000Z")["outcome"] == "promoted"
+    assert [one["versionId"] for one in night.versions()] == ["1", "6", "7"]
 
 
 # Without a condition, and odd champions

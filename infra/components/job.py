@@ -1,0 +1,373 @@
+"""
+A job: a program that trains or works through files on a machine that is made for the run and deleted after it.
+
+The machine is not declared: its template, its accounts, its runner and its clock are. See docs/decisions/0013-jobs.md.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, ClassVar, Literal, Self
+
+import pulumi
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+
+from infra import gcp, names
+from infra.catalog import tpu
+from infra.catalog.places import region_of
+from infra.catalog.wish import Provisioning, Wish
+from infra.components import tpu_host
+from infra.components.images import Image
+from infra.components.job_machine import Container, machine_plan
+from infra.components.model import Text, Variable
+from infra.components.network import Network
+from infra.components.placement import Placement, region_of_file
+from infra.components.runner import Runner
+from infra.components.storage import Storage
+from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation, SliceType, Way, chosen_way, not_made, not_offered, outside, zones_of
+from infra.errors import Problem, ProblemsError
+from infra.job_plan import JobPlan, RegisterPlan
+from infra.schedule import Schedule, ScheduleError
+from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
+from workloads.contract import DATA_PREFIX, PREFIX, TrainSettings
+from workloads.job import PROGRAMS, Program
+
+WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
+RUN_MINUTES_MAX = 7 * 24 * 60
+"""A job is a run of a night, or of some: longer ones are a standing slice. Flex-start ends there too."""
+
+
+def _workload(value: str) -> str:
+    program = PROGRAMS.get(value)
+    if program is None:
+        raise problem("is no workload", allowed=WORKLOADS)
+    if program.kind == "serve":
+        raise problem("serves until it is stopped: a job of it would never end", allowed=WORKLOADS, fix="serve it by an endpoint")
+    return value
+
+
+def _run_limit(value: object) -> object:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= RUN_MINUTES_MAX:
+        raise problem("is no run limit of a job, whose machine is always deleted", allowed=f"1 to {RUN_MINUTES_MAX} minutes")
+    return value
+
+
+def _folder(value: str) -> str:
+    if any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
+        raise problem("is no folder of the data bucket", allowed="a path without gs://, . and .., for example clicks/")
+    return value
+
+
+Folder = Annotated[
+    str,
+    StringConstraints(strict=True, max_length=500),
+    pattern(r"[A-Za-z0-9][A-Za-z0-9._=/-]*", "is no folder of the data bucket (letters, digits, . _ = - and /)", "clicks/"),
+    AfterValidator(_folder),
+]
+DataName = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(r"[a-z](?:[a-z0-9_-]{0,38}[a-z0-9])?", "is no name of data (1 to 40 of a-z, 0-9, _ and -, a letter first)", "clicks"),
+]
+
+
+class JobSpec(Spec):
+    """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
+
+    later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
+
+    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)]
+    """Program that runs, such as `train_recommender`."""
+    image: Image | None = None
+    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`)"""
+    args: list[Text] = []
+    """Arguments of the program."""
+    env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
+    """Environment of the container, beside what each run is told. No secrets: whoever may read the machine reads it."""
+    accelerator_type: SliceType
+    """Cloud TPU accelerator type, such as `v5litepod-4`. Chips, hosts, topology, machine type, image and runtime follow from it."""
+    zones: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    """Zones of the stack's region that offer the accelerator type, in the order in which they are tried."""
+    provisioning: Annotated[list[Provisioning], Field(min_length=1), AfterValidator(distinct)]
+    """Ways of getting the capacity, in the order in which they are tried, each in all zones: `reservation`, `flex-start`, `on-demand`,
+    `spot`."""
+    reservation: Reservation | None = None
+    """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways."""
+    way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
+    """The API that makes the machine. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
+    max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
+    """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
+    wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
+    """Minutes that a run looks for capacity, round after round. 0: it looks once."""
+    restarts: Annotated[WholeNumber, Field(ge=0, le=100)] = 3
+    """How often a run begins again after its machine was taken away."""
+    schedule: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
+    """When it runs, as minute, hour, day of the month, month and day of the week: `0 2 * * *`. (default: when somebody runs it)"""
+    timezone: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
+    """Time zone of `schedule`, as the IANA database calls it: `Asia/Taipei`. (default: none; it goes with `schedule`)"""
+    paused: YesNo = False
+    """Whether the schedule starts nothing for now."""
+    data: dict[DataName, Folder] = {}
+    """Folders of the data bucket by the names that the program knows them by."""
+    boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
+    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    save_every_steps: Annotated[WholeNumber, Field(ge=1)] = 200
+    """Steps between two checkpoints at most."""
+    registers: Name | None = None
+    """Key of `models:` that a run makes a new version of. (default: none; what it made stays in its folder)"""
+
+    @classmethod
+    def choices(cls, key: str, beside: Mapping[str, object]) -> str:
+        """The zones of a job whose zones are missing, and the workloads."""
+        if key == "workload":
+            return ", ".join(WORKLOADS)
+        accelerator_type = beside.get("accelerator_type")
+        if key != "zones" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
+            return ""
+        return f"some of {', '.join(zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is), first choice first"
+
+    @field_validator("zones")
+    @classmethod
+    def _in_region(cls, value: list[str], info: ValidationInfo) -> list[str]:
+        region = region_of_file(info)
+        for zone in value:
+            if region and region_of(zone) != region:
+                raise outside(region, info.data.get("accelerator_type"))
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _not_the_contract(cls, value: dict[str, str]) -> dict[str, str]:
+        if ours := sorted(name for name in value if name.upper().startswith(PREFIX)):
+            raise problem(f"has what each run is told by itself: {', '.join(ours)}", allowed=f"names that do not begin with {PREFIX}")
+        return value
+
+    @field_validator("data")
+    @classmethod
+    def _one_variable_each(cls, value: dict[str, str]) -> dict[str, str]:
+        variables = sorted((variable(name), name) for name in value)
+        for (one, first), (other, second) in itertools.pairwise(variables):
+            if one == other:
+                raise problem(f"has two names of one variable, {one}: {first} and {second}", fix="rename one")
+        return value
+
+    @model_validator(mode="after")
+    def _possible(self, info: ValidationInfo) -> Self:
+        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock()]
+        if found:
+            raise ProblemsError(found)
+        return self
+
+    @property
+    def shape(self) -> tpu.TpuShape:
+        return tpu.shape(self.accelerator_type)
+
+    @property
+    def program(self) -> Program:
+        return PROGRAMS[self.workload]
+
+    @property
+    def chosen_way(self) -> Way:
+        """The API that makes the machine: as named, or by generation."""
+        return chosen_way(self.way, self.shape)
+
+    @property
+    def clock(self) -> Schedule | None:
+        """When it runs; None where somebody runs it."""
+        return Schedule(self.schedule, self.timezone) if self.schedule and self.timezone else None
+
+    @property
+    def wishes(self) -> list[Wish]:
+        """What the catalogue judges: each way in each zone, in the order of the tries."""
+        return [
+            Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=way) for way in self.provisioning for zone in self.zones
+        ]
+
+    def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
+        """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
+        seen = set()
+        for index, zone in enumerate(self.zones):
+            wish = Wish("compute-engine", self.accelerator_type, zone=zone)
+            if found := not_offered("zone", wish, info):
+                yield Problem(f"zones.{index}", f"{zone} {found.message}", found.allowed, found.fix)
+                continue
+            for number, way in enumerate(self.provisioning):
+                if found := not_offered("provisioning", replace(wish, provisioning=way), info):
+                    yield Problem(f"provisioning.{number}", f"{way} in {zone}: {found.message}", *self._ways_in(zone, way, info))
+            for one in not_made(Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=self.provisioning[0]), info):
+                if (one.path, one.message) not in seen:
+                    seen.add((one.path, one.message))
+                    yield one
+
+    def _ways_in(self, zone: str, refused: str, info: ValidationInfo) -> tuple[str, str]:
+        """What the zone does sell, and which of the job's zones sell it as wished."""
+
+        def sold(where: str, way: Provisioning) -> bool:
+            return not_offered("provisioning", Wish("compute-engine", self.accelerator_type, zone=where, provisioning=way), info) is None
+
+        every: tuple[Provisioning, ...] = ("reservation", "flex-start", "on-demand", "spot")
+        there = [way for way in every if sold(zone, way)]
+        others = [one for one in zones_of(self.accelerator_type) if region_of(one) == region_of(zone) and sold(one, refused)]  # type: ignore[arg-type]
+        fix = f"leave out {refused}, or {zone}"
+        if others:
+            fix += f"; {refused} is sold in {', '.join(others)}"
+        return f"{', '.join(there) or 'nothing'} in {zone}", fix
+
+    def _fits_way(self) -> Iterator[Problem]:
+        if self.chosen_way == "tpu-api":
+            if "flex-start" in self.provisioning:
+                index = self.provisioning.index("flex-start")
+                words = "a node of the Cloud TPU API cannot be flex-start"
+                yield Problem(f"provisioning.{index}", words, allowed="on-demand, spot, reservation")
+            if "boot_disk_gib" in self.model_fields_set:
+                yield Problem("boot_disk_gib", "the Cloud TPU API makes its own boot disk of 100 GiB", fix="remove it")
+            if self.reservation:
+                yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
+        elif "reservation" in self.provisioning and not self.reservation:
+            yield Problem("reservation", "is missing: the reservation to consume, by name", fix="write it, or leave out that way of buying")
+
+    def _fits_provisioning(self) -> Iterator[Problem]:
+        shortest, longest = FLEX_START_MINUTES
+        if "flex-start" in self.provisioning and not shortest <= self.max_run_minutes <= longest:
+            yield Problem("max_run_minutes", "a flex-start machine runs for a limited time", allowed=f"{shortest} to {longest}")
+        if self.reservation and "reservation" not in self.provisioning:
+            words = f"{' and '.join(self.provisioning)} capacity cannot consume a reservation"
+            yield Problem("reservation", words, fix="remove it, or put `reservation` into `provisioning`")
+
+    def _clock(self) -> Iterator[Problem]:
+        if bool(self.schedule) != bool(self.timezone):
+            missing, there = ("timezone", "schedule") if self.schedule else ("schedule", "timezone")
+            example = "such as Asia/Taipei" if missing == "timezone" else "such as 0 2 * * *"
+            yield Problem(missing, f"is missing: {there} says nothing without it", example, f"write it, or remove {there}")
+        elif self.schedule and self.timezone:
+            try:
+                Schedule(self.schedule, self.timezone)
+            except ScheduleError as error:
+                key, _, part = error.what.partition(": ")
+                words = f"{error.got!r} is no {part or ('schedule' if key == 'cron' else 'time zone')}"
+                yield Problem("schedule" if key == "cron" else "timezone", words, error.allowed)
+        if self.paused and not self.schedule:
+            yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
+
+
+def variable(name: str) -> str:
+    """The variable that says a folder to the program."""
+    return f"{DATA_PREFIX}{name.upper().replace('-', '_')}"
+
+
+class Job(pulumi.ComponentResource):
+    """What makes a job's runs: templates of its machines, their accounts, its runner, and the clock that starts it."""
+
+    plan: JobPlan
+
+    def __init__(
+        self,
+        name: str,
+        spec: JobSpec,
+        *,
+        image: str,
+        runner_image: str,
+        placement: Placement,
+        storage: Storage,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        after: list[pulumi.Resource],
+        sandbox: str = "",
+        registers: RegisterPlan | None = None,
+        rollout_minutes: int = 0,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """
+        Args:
+            image: Of the container.
+            account: Who its machines are.
+            after: What must stand before a machine boots, such as grants.
+            rollout_minutes: How long the longest rollout of what it registers takes.
+        """
+        super().__init__("accelform:job:Job", name, None, opts)
+        physical = names.resource(placement.stack, "job", name)
+        ready = [*network.egress, *after]
+        if spec.shape.hosts > 1:
+            rule = names.resource(placement.stack, "job", name, "hosts")
+            ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*ready], delete_before_replace=True)
+        policy = ""
+        if spec.chosen_way == "compute-engine" and not spec.shape.single_host:
+            policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
+            ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
+        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage))
+        machines = []
+        for provisioning in spec.provisioning:
+            plan, made = machine_plan(
+                name,
+                spec,
+                provisioning,
+                container,
+                placement=placement,
+                network=network,
+                account=account,
+                account_email=names.service_account_email(placement.project, placement.stack, purpose(name)),
+                policy=policy,
+                opts=child,
+            )
+            machines.append(plan)
+            ready += made
+        self.plan = JobPlan(
+            project=placement.project,
+            region=placement.region,
+            stack=placement.stack,
+            job=name,
+            sandbox=sandbox,
+            workload=spec.workload,
+            accelerator_type=spec.accelerator_type,
+            hosts=spec.shape.hosts,
+            chips=spec.shape.chips,
+            zones=tuple(spec.zones),
+            machines=tuple(machines),
+            machine_name=physical,
+            max_run_minutes=spec.max_run_minutes,
+            wait_minutes=spec.wait_minutes,
+            restarts=spec.restarts,
+            state=names.job_state(storage.models_bucket, placement.stack, name),
+            output=names.job_output(storage.models_bucket, name),
+            holds=names.holds(placement.project, placement.stack),
+            registers=registers,
+        )
+        self.runner = Runner(
+            name,
+            self.plan,
+            image=runner_image,
+            clock=spec.clock,
+            paused=spec.paused,
+            rollout_minutes=rollout_minutes,
+            placement=placement,
+            storage=storage,
+            machine_account=account,
+            after=ready,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        self.register_outputs({"runner": self.runner.job.name, "way": spec.chosen_way, "hosts": spec.shape.hosts})
+
+
+def purpose(name: str) -> str:
+    """What the account of a job's machines is called."""
+    return f"job-{name}"
+
+
+def told(spec: JobSpec, storage: Storage) -> dict[str, str]:
+    """What every run of a job is told; what is of one run, the runner adds."""
+    settings = TrainSettings(
+        run_id="",
+        output="",
+        checkpoints="",
+        accelerator_type=spec.accelerator_type,
+        chips=spec.shape.chips,
+        hosts=spec.shape.hosts,
+        save_every_steps=spec.save_every_steps,
+        data={name: f"gs://{storage.data_bucket}/{folder.rstrip('/')}" for name, folder in spec.data.items()},
+    )
+    fixed = {f"{PREFIX}{name.upper()}" for name in ("accelerator_type", "chips", "hosts", "save_every_steps")}
+    said = {key: value for key, value in settings.environment().items() if key in fixed or key.startswith(DATA_PREFIX)}
+    return spec.env | said

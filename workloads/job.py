@@ -1,0 +1,40 @@
+"""The programs that a job may run: which image holds each, and how one is started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["train", "serve", "batch"]
+Image = Literal["train", "serve", "tf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program of this package."""
+
+    name: str
+    image: Image
+    """Name of the image that has what it needs, as under `images:` in the stack file."""
+    module: str
+    """Where it is."""
+    kind: Kind
+    """`train` makes a model, `batch` reads and writes files, `serve` answers until it is stopped: no job ends with that."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What a container of it runs; its arguments follow."""
+        return ("python", "-m", "workloads.serve" if self.kind == "serve" else "workloads.entry", self.name)
+
+
+PROGRAMS = {
+    one.name: one
+    for one in (
+        Program("train_recommender", "train", "workloads.recommender.train", "train"),
+        Program("finetune", "train", "workloads.finetune", "train"),
+        Program("train_tf", "tf", "workloads.train_tf", "train"),
+        Program("embed_images", "serve", "workloads.embed_images", "batch"),
+        Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
+    )
+}
+"""Every program by its name."""
