@@ -96,7 +96,8 @@ class Cloud:
         service = self._service(request.host)
         assert service is not None
         try:
-            return self._handled(service, request)
+            with self.faults.apart():
+                return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
 

@@ -198,6 +198,11 @@ BAD = {
     "a name of two lines": (reports({"a\nmetrics: {}": 1}), "failed", "no name of a metric"),
     "too many": (reports({f"m{number}": 1 for number in range(51)}), "failed", "51 metrics"),
     "a metric is missing": (reports({"loss": 0.1}), "refused", "recall_at_20 of the new version is not known: it has loss"),
+    "a metric could not be measured": (
+        reports({"recall_at_20": None, "loss": 0.1}),
+        "refused",
+        "recall_at_20 of the new version is not known: it has loss",
+    ),
     "NaN": (reports('{"metrics": {"recall_at_20": NaN, "loss": 0.1}}'), "refused", "is nan, which is no finite number"),
     "infinite": (reports('{"metrics": {"recall_at_20": 1e999, "loss": 0.1}}'), "refused", "is inf, which is no finite number"),
     "worse than 0.98 of the champion": (
