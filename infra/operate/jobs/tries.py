@@ -31,7 +31,7 @@ class Try:
     machine: str
     asked: str
     began: str = ""
-    """Since when the service had its machine; empty where none came. It is paid for from a little later."""
+    """Since when it had its machine, or a little earlier; empty where none came."""
     ended: str = ""
     """When it was seen gone: a little after it went. So what is told is never less than what is billed."""
     result: str = ""

@@ -67,7 +67,7 @@ STRUCK = st.lists(
             lambda method, at: Fault(do="drop", method=method, at=at), st.sampled_from(["GET", "POST", "DELETE"]), st.integers(1, 60)
         ),
         st.builds(lambda at: Fault(do="error", code=503, at=at), st.integers(1, 80)),
-        st.builds(lambda: Fault(do="slow", factor=20.0)),
+        st.builds(lambda: Fault(do="slow", factor=2.0)),
     ),
     max_size=4,
 )
