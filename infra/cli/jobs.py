@@ -68,10 +68,8 @@ def run(name: str, where: Where, asked: Asked) -> int:
             raise SpecError("jobs run", [Problem("", str(error))]) from None
         before = desk.open_or_last(job)
         if before.get("open"):
-            _say(
-                f"run {before['run']} is open ({before['phase']}): it is gone on with if nobody works on it, else this one is skipped",
-                aside=True,
-            )
+            state = f"run {before['run']} is open ({before['phase']})"
+            _say(f"{state}: it is gone on with if nobody works on it, else this one is skipped", aside=True)
         execution = desk.start(job, asked.zones, asked.provisioning)
         if not asked.follow:
             if where.as_json:

@@ -310,7 +310,7 @@ class Runner:
             operation = self._ordered(fleet, row)
             machine, began = self._come(fleet, row, operation)
         except RefusedError as error:
-            self._refused(row, error.refusal)
+            self._refused(replace(row, began=error.began), error.refusal)
             return
         row = replace(row, began=began)
         self._to("running", f"the {machine.about}, is there", tries=self._with(row), sought_seconds=self._sought())
@@ -364,7 +364,8 @@ class Runner:
             state = machine.state if machine else "not there"
             missed = 0 if machine and machine.phase == "coming" else missed + 1
             if missed >= LOOKS:
-                raise RefusedError(Refusal("no capacity", f"it was taken away before it ran, and nobody says why: it is {state}"))
+                gone = Refusal("no capacity", f"it was taken away before it was seen to run, and nobody says why: it is {state}")
+                raise RefusedError(gone, moment(began))
             if self._time.now() - began >= limit:
                 raise RefusedError(Refusal("no capacity", f"it did not run within {limit / 60:.0f} min: it is {state} still"))
             if self._stop():
@@ -450,7 +451,7 @@ class Runner:
         fleet, row, run = self._fleet(), self._tries()[-1], self.journal.data["id"]
         if not row.began:
             for machine in fleet.found():  # it may have come while nobody looked
-                if machine.is_of(run, row.number) and machine.phase in ("running", "ended"):
+                if machine.is_of(run, row.number) and machine.phase != "coming":
                     row = replace(row, began=self._since(machine))
                     self.journal.note(tries=self._with(row))
         fleet.clear()
