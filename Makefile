@@ -47,8 +47,10 @@ browser: ## a Chromium for the test of the report's pages: found, or installed w
 	    if path=$$(found); then echo "browser for the report's pages: $$path"; else echo "it could not be installed: the browser's test of the pages will be skipped"; fi; \
 	  else echo "no Chromium here, and none can be installed without root and apt-get: the browser's test of the pages will be skipped"; fi
 
+# Bytecode anew where the code changed since it was installed: hundreds of processes start in the tests. One test at a time to each worker.
 unit: $(DEV) ## the tests
-	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable
+	@$(BIN)/python -m compileall -q infra workloads
+	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --inline-snapshot=disable
 
 soak: $(DEV) engine ## the long runs: a kill at every call, before a release
 	@$(BIN)/python -m pytest -m soak -p no:randomly
@@ -63,6 +65,12 @@ bench: $(DEV) engine ## how fast the commands, a region on this machine and the 
 lock: $(DEV) ## resolve the dependencies anew (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.lock
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev -c requirements/run.lock pyproject.toml -o requirements/dev.lock
+	@tested=$$(mktemp); trap 'rm "$$tested"' EXIT; \
+	  uv pip compile --quiet --no-deps --python-version 3.11 --no-header --no-annotate requirements/dev.lock -o "$$tested"; \
+	  for image in serve train tf runner; do \
+	    uv pip compile --quiet --python-version 3.12 --python-platform x86_64-manylinux_2_31 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	      $$([ $$image = runner ] || echo -c "$$tested") workloads/images/$$image/requirements.in -o requirements/image-$$image.lock; \
+	  done
 
 clean: ## remove what make made in this folder
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -58,7 +58,7 @@ class RolloutPlan(_Part):
     alias: str
     """Alias that the endpoint serves, such as `champion`."""
     deployed: dict[str, Any]
-    """What is deployed, as inputs of `accelform:vertex:DeployedModels`, for the first version of all."""
+    """What is deployed, as one of the `deployedModels` of `accelform:vertex:DeployedModels`, for the first version of all."""
     deployed_name: str
     """Its name there."""
     rollout: dict[str, Any] | None = None
@@ -81,6 +81,8 @@ class RegisterPlan(_Part):
     """Alias that an accepted version gets."""
     accept_if: str = ""
     """Condition on its metrics; empty: every version that the job ends well with is accepted."""
+    keep_versions: Annotated[int, Field(ge=1)] | None = None
+    """How many versions stay; older ones that are neither deployed nor have an alias are deleted. None: all stay."""
     rollouts: tuple[RolloutPlan, ...] = ()
 
 

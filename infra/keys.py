@@ -90,8 +90,8 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[Key]:
     for name, field in model.model_fields.items():
         path = f"{prefix}{field.alias or name}"
         spec = inner(field.annotation)
-        description = " ".join((field.description or (spec.__doc__ if spec else "") or "").split())
-        yield Key(path, description, field.is_required(), "" if spec else default_text(field))
+        said = description(model, name) or " ".join(((spec.__doc__ if spec else "") or "").split())
+        yield Key(path, said, field.is_required(), "" if spec else default_text(model, name))
         if spec is not None:
             inside = f".{NAMED}." if is_map(field.annotation) else "[]." if is_list(field.annotation) else "."
             yield from keys(spec, f"{path}{inside}")
@@ -100,13 +100,19 @@ def keys(model: type[BaseModel], prefix: str = "") -> Iterator[Key]:
             yield Key(f"{prefix}{name}", "", False, "", later=what)
 
 
-def default_text(field: FieldInfo) -> str:
+def description(model: type[BaseModel], key: str) -> str:
+    """What the docstring of a field says, by its name or its key, in one line; empty where it says nothing."""
+    names = {field.alias: name for name, field in model.model_fields.items()}
+    return " ".join(model.descriptions().get(names.get(key, key), "").split()) if issubclass(model, Spec) else ""
+
+
+def default_text(model: type[BaseModel], name: str) -> str:
     """A field's default as the file would write it; for a default that depends on other keys, the words of its description."""
-    default = field.get_default(call_default_factory=True, validated_data={})
+    default = model.model_fields[name].get_default(call_default_factory=True, validated_data={})
     if default is PydanticUndefined:
         return ""
     if default is None:
-        said = re.search(r"\(default: ([^)]*)\)", " ".join((field.description or "").split()))
+        said = re.search(r"\(default: ([^)]*)\)", description(model, name))
         return said[1] if said else ""
     return flow(default)
 

@@ -71,8 +71,7 @@ def _in_words(
         close = nearest(key, keys.names(holder), 1)
         return Problem("", "is not a key here", ", ".join(keys.names(holder)), f"did you mean `{close[0]}`?" if close else "remove it")
     if kind == "missing":
-        field = keys.field_of(holder, key) if holder else None
-        described = " ".join((field.description or "").split()) if field else ""
+        described = keys.description(holder, key) if holder else ""
         chosen = holder.choices(key, got) if holder and issubclass(holder, Spec) and isinstance(got, Mapping) else ""
         return Problem("", "is missing", chosen or described, "write it: it has no default")
     if kind == "literal_error":

@@ -35,6 +35,12 @@ SLICE: dict[str, Any] = {
 }
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests over the real engine take up to a minute each: they come first, so that no worker sits over the last one alone."""
+    items.sort(key=lambda item: item.path.parent != ROOT / "tests" / "engine")
+
+
 @pytest.fixture
 def base() -> dict[str, Any]:
     """Configuration of the least stack: keys may be added or taken away."""

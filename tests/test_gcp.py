@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,12 +30,41 @@ def test_something_is_used() -> None:
     assert len(USED) > 12
 
 
-def test_the_lazy_way_gives_the_same_files_as_the_plain_import() -> None:
-    """Every name that the project uses comes from the file where the SDK itself defines it."""
-    names = [f"{package}.{name}" for package, name in USED]
-    program = "import importlib, sys; print(*[getattr(importlib.import_module('pulumi_gcp.' + n.split('.')[0]), n.split('.')[1]).__module__ for n in sys.argv[1:]])"
-    plain = subprocess.run([sys.executable, "-c", program, *names], check=True, capture_output=True, text=True).stdout.split()
-    assert [getattr(getattr(gcp, package), name).__module__ for package, name in USED] == plain
+def described(used: Iterable[tuple[str, str]], enter: Callable[[str], Any]) -> dict[str, Any]:
+    """The file of every name that is used, and the types of all that can stand in it, at every depth. Runs in a plain process too."""
+    import sys
+    from typing import get_args
+
+    from pulumi import _types
+
+    def shape(found: Any) -> Any:
+        for is_so, types in ((_types.is_input_type, _types.input_type_types), (_types.is_output_type, _types.output_type_types)):
+            if is_so(found):
+                return [f"{found.__module__}.{found.__name__}", {key: shape(value) for key, value in sorted(types(found).items())}]
+        return [shape(one) for one in get_args(found)] or str(found)
+
+    answer: dict[str, Any] = {}
+    for package, name in used:
+        value = getattr(enter(package), name)
+        arguments = getattr(sys.modules[value.__module__], f"{name}Args", None)
+        answer[f"{package}.{name}"] = [value.__module__]
+        if arguments is not None:
+            answer[f"{package}.{name}"] += [shape(arguments), [shape(one) for one in _types.resource_types(value).values()]]
+    return answer
+
+
+def test_the_lazy_way_gives_the_same_as_the_plain_import() -> None:
+    """Every name that the project uses comes from the file where the SDK itself defines it, with the types that it has there."""
+    program = f"""
+from __future__ import annotations
+import importlib, json, sys
+{inspect.getsource(described)}
+print(json.dumps(described(json.loads(sys.argv[1]), lambda package: importlib.import_module("pulumi_gcp." + package))))
+"""
+    plain = subprocess.run([sys.executable, "-c", program, json.dumps(USED)], check=True, capture_output=True, text=True).stdout
+    lazy = described(USED, lambda package: getattr(gcp, package))
+    assert "pulumi_gcp.compute._inputs.InstanceBootDiskInitializeParamsArgs" in json.dumps(lazy)
+    assert lazy == json.loads(plain)
 
 
 def test_types_survive_the_lazy_way() -> None:

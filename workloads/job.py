@@ -24,7 +24,7 @@ class Program:
     @property
     def command(self) -> tuple[str, ...]:
         """What a container of it runs; its arguments follow."""
-        return ("python", "-m", "workloads.entry", self.name)
+        return ("python", "-m", "workloads.serve" if self.kind == "serve" else "workloads.entry", self.name)
 
 
 PROGRAMS = {
@@ -34,7 +34,7 @@ PROGRAMS = {
         Program("finetune", "train", "workloads.finetune", "train"),
         Program("train_tf", "tf", "workloads.train_tf", "train"),
         Program("embed_images", "serve", "workloads.embed_images", "batch"),
-        Program("serve_recommender", "serve", "workloads.serve_recommender", "serve"),
+        Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
     )
 }
 """Every program by its name."""

@@ -20,6 +20,7 @@ class DeployedModels(pulumi.CustomResource):
         update: How something is deployed anew. (default: beside the old one, for which the quota of both is needed for a while)
         foreign: What is done with deployed models of others. (default: nothing is changed while there are some)
         held: What a controller decides for now, and is left as it is.
+        awaits: Names whose model may not be there yet, and who brings it: nothing is deployed under them until then.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class DeployedModels(pulumi.CustomResource):
         update: Literal["surge", "in-place"] = "surge",
         foreign: Literal["refuse", "keep", "undeploy"] = "refuse",
         held: Sequence[Literal["traffic", "model", "replicas"]] = (),
+        awaits: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         props = {
@@ -41,6 +43,7 @@ class DeployedModels(pulumi.CustomResource):
             "update": update,
             "foreign": foreign,
             "held": list(held) or None,
+            "awaits": dict(awaits or {}) or None,
             "deployed": None,
             "attachments": None,
             "others": None,

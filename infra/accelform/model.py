@@ -21,7 +21,8 @@ class Model(pulumi.CustomResource):
         display_name: Name for people, 1 to 128 characters.
         description: What the model is for.
         labels: Labels of the version that the inputs describe. Earlier versions keep theirs.
-        image_uri: Image of the container, by its digest, in an Artifact Registry repository of the region.
+        image_uri: Image of the container, by its digest, in an Artifact Registry repository of the region. Needed, as ports and
+            routes are, where versions are uploaded here.
         allow_tag: Allows an image by its tag alone. Another image under the same tag is then not seen.
         artifact_uri: Folder of the model's files, `gs://...`, in a bucket of the region. They are copied at the upload: other files under
             the same address are not seen.
@@ -39,6 +40,7 @@ class Model(pulumi.CustomResource):
         version_description: What is new in the version.
         version_aliases: Aliases of the version that the inputs describe. They are this resource's: each update gives them back to it.
         first_aliases: Aliases that are given where no version has them yet. Whoever moves one keeps it.
+        uploaded_by: Who uploads the versions, such as `job train`: then none is uploaded here, and nothing of a version is said.
         keep_versions: How many versions stay; older ones that are neither deployed nor have an alias are deleted. (default: all)
     """
 
@@ -50,10 +52,10 @@ class Model(pulumi.CustomResource):
         location: pulumi.Input[str],
         model_id: pulumi.Input[str],
         display_name: pulumi.Input[str],
-        image_uri: pulumi.Input[str],
-        ports: pulumi.Input[Sequence[pulumi.Input[int]]],
-        predict_route: pulumi.Input[str],
-        health_route: pulumi.Input[str],
+        image_uri: pulumi.Input[str] | None = None,
+        ports: pulumi.Input[Sequence[pulumi.Input[int]]] | None = None,
+        predict_route: pulumi.Input[str] | None = None,
+        health_route: pulumi.Input[str] | None = None,
         description: pulumi.Input[str] | None = None,
         labels: pulumi.Input[Mapping[str, pulumi.Input[str]]] | None = None,
         allow_tag: pulumi.Input[bool] = False,
@@ -69,6 +71,7 @@ class Model(pulumi.CustomResource):
         version_description: pulumi.Input[str] | None = None,
         version_aliases: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
         first_aliases: pulumi.Input[Sequence[pulumi.Input[str]]] | None = None,
+        uploaded_by: pulumi.Input[str] | None = None,
         keep_versions: pulumi.Input[int] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -96,6 +99,7 @@ class Model(pulumi.CustomResource):
             "versionDescription": version_description,
             "versionAliases": version_aliases,
             "firstAliases": first_aliases,
+            "uploadedBy": uploaded_by,
             "keepVersions": keep_versions,
             "name": None,
             "versionId": None,

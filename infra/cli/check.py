@@ -87,7 +87,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     out.print(made)
     out.print()
     if spec.jobs:
-        from infra.cli.jobs import table
+        from infra.cli.check_jobs import table
 
         out.print(table(result, _now()))
         out.print()
@@ -123,7 +123,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
     head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
     if isinstance(result, SpecError):
         return head | {"problems": problems_json(result)}
-    from infra.cli import jobs
+    from infra.cli import check_jobs
     from infra.policy.rules import RULES
 
     return head | {
@@ -141,7 +141,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             }
             for resource in result.resources
         ],
-        "jobs": jobs.as_json(result, _now()),
+        "jobs": check_jobs.as_json(result, _now()),
         "cost": report.as_json(result.estimate),
         "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
         "confirmed": [one.model_dump(mode="json") for one in result.spec.confirmed],

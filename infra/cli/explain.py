@@ -117,7 +117,7 @@ def _values(spec: Any) -> Iterator[tuple[str, str, bool]]:
                 inner = getattr(value, name)
                 if inner is not None:
                     yield from walk(inner, here, written and name in value.model_fields_set)
-                elif text := keys.default_text(field):
+                elif text := keys.default_text(type(value), name):
                     yield here, text, False
         elif isinstance(value, dict) and any(isinstance(inner, BaseModel) for inner in value.values()):
             for name, inner in value.items():

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import console, plain_table, print_json
-from infra.errors import AccelformError, ExitCode, MachineError, Problem, SpecError
+from infra.cli.reached import CloudError, stack_sandbox, stack_spec
+from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
     from infra.components.rollout import RolloutSpec
@@ -27,12 +28,6 @@ ALL = "all"
 """In the place of an endpoint's name: every hold of the stack."""
 QUIET = ("reading", "waiting")
 """Events that come each minute: people see the last one only."""
-
-
-class CloudError(AccelformError):
-    """The cloud refused, or did not answer."""
-
-    exit_code = ExitCode.CLOUD
 
 
 def run(
@@ -52,7 +47,7 @@ def run(
     as_json: bool,
 ) -> int:
     """`accelform rollout`."""
-    spec = _spec(stack, folder)
+    spec = stack_spec(stack, folder)
     plan = None if resume else _plan(spec, stack, endpoint, to, steps, hold, guards, keep_warm)
     with _Screen(as_json=as_json) as screen:
         rollout = _rollout(spec, stack, endpoint, folder, screen, probe, cloud=cloud)
@@ -65,7 +60,7 @@ def run(
 
 def back(stack: str, endpoint: str, folder: Path, *, cloud: bool, as_json: bool) -> int:
     """`accelform rollback`."""
-    spec = _spec(stack, folder)
+    spec = stack_spec(stack, folder)
     with _Screen(as_json=as_json) as screen:
         rollout = _rollout(spec, stack, endpoint, folder, screen, None, cloud=cloud)
         return _end(lambda: rollout.back(), "returned", screen)
@@ -78,10 +73,10 @@ def compare(stack: str, endpoint: str, folder: Path, *, last: str, cloud: bool, 
     from infra.operate.side_by_side import side_by_side
     from infra.provider.server import ProviderError
 
-    spec = _spec(stack, folder)
+    spec = stack_spec(stack, folder)
     place = reach.place(spec, stack, endpoint)
     seconds = _seconds("--last", last)
-    google, time = reach.google(spec, _sandbox(stack, cloud=cloud))
+    google, time = reach.google(spec, stack_sandbox(stack, cloud=cloud))
     try:
         now = time.now()
         found = side_by_side(google, place.endpoint, Monitoring(google, place.endpoint), now - seconds, now)
@@ -101,8 +96,8 @@ def holds(stack: str, folder: Path, *, released: Sequence[str], cloud: bool, as_
     from infra.provider.holds import Holds
     from infra.provider.server import ProviderError
 
-    spec = _spec(stack, folder)
-    sandbox = _sandbox(stack, cloud=cloud)
+    spec = stack_spec(stack, folder)
+    sandbox = stack_sandbox(stack, cloud=cloud)
     gone = [line for name in released for line in release(spec, stack, sandbox, "" if name == ALL else name)]
     google, time = reach.google(spec, sandbox)
     try:
@@ -169,34 +164,12 @@ def _rollout(spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _
         fix = "leave it out: the readings of Cloud Monitoring decide"
         raise SpecError("rollout", [Problem("--probe", "the endpoint answers only in the networks of its callers' projects", fix=fix)])
     requests = Probe.read(probe) if probe else None
-    google, time = reach.google(spec, _sandbox(stack, cloud=cloud))
+    google, time = reach.google(spec, stack_sandbox(stack, cloud=cloud))
     source = Probe(google, place.endpoint, requests, time.now) if requests else None
     try:
         return Rollout(google, place, time, screen.event, source)
     except ProviderError as error:
         raise CloudError(str(error)) from None
-
-
-def _spec(stack: str, folder: Path) -> StackSpec:
-    from infra.check import stack_files
-    from infra.stack import StackSpec
-
-    (file,) = stack_files([stack], folder)
-    return StackSpec.load(file.path)
-
-
-def _sandbox(stack: str, *, cloud: bool) -> str:
-    """Address of this checkout's sandbox; empty for Google Cloud."""
-    if cloud:
-        return ""
-    from infra.local import project, up
-    from infra.local.home import Home
-    from infra.sandbox import process
-
-    home = Home.of(project.checkout(Path.cwd()))
-    if stack not in up.standing(home):
-        raise MachineError(f"stack {stack} is not up on this machine\n  fix: accelform up {stack}; or --cloud, for the one in Google Cloud")
-    return process.start(home.sandbox).base
 
 
 def _plan(

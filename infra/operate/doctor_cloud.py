@@ -59,7 +59,7 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         connect: Makes the transport of each check. (default: over application default credentials)
         progress: Is told what is looked at, from the thread that looks.
     """
-    from infra.operate import account, capacity, policies, quotas
+    from infra.operate import account, capacity, policies, quotas, requests
 
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
@@ -71,6 +71,7 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         "organisation policies": policies.policies,
         "quota": quotas.quota,
         "accelerator types": capacity.accelerator_types,
+        "queue": requests.dead_requests,
     }
     found = [Found("credentials", "ok", "a transport of the caller")]
     if connect is None:

@@ -1,4 +1,7 @@
-"""How far a rollout is: one object beside the stack's holds, written before each thing that is done. Whoever writes it owns the rollout."""
+"""
+How far a rollout or a job's run is: one object in the stack's bucket, written before each thing that is done. Whoever writes it owns
+what it tells of.
+"""
 
 from __future__ import annotations
 
@@ -21,42 +24,46 @@ ATTEMPTS = 4
 
 
 class TakenOverError(ProviderError):
-    """Another run works on the same rollout now."""
+    """Another run works on the same now."""
 
 
 class Journal:
     """
-    The journal of one endpoint's last rollout.
+    The journal of one endpoint's last rollout, or of a job's last run.
 
     Args:
         google: Google's APIs.
         address: `gs://BUCKET/NAME`.
+        ended: Phases after which nothing is left to do.
+        what: What it tells of, for people.
     """
 
-    def __init__(self, google: Google, address: str) -> None:
+    def __init__(self, google: Google, address: str, ended: tuple[str, ...] = ENDED, what: str = "rollout") -> None:
         self._google = google
+        self._ended = ended
+        self._what = what
         self._object = JsonObject(google, address)
         self._run = f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}"
         self.address = address
         self.generation, self.data = self._object.read()
         if self.data and self.data.get("version") != VERSION:
             raise ProviderError(
-                f"{address}: was written by another version of accelform\n  fix: end that rollout with it, or remove the object"
+                f"{address}: was written by another version of accelform\n  fix: end that {what} with it, or remove the object"
             )
 
     @property
     def phase(self) -> str:
-        """Empty where there was no rollout."""
+        """Empty where there was none."""
         return str(self.data.get("phase", ""))
 
     @property
     def is_open(self) -> bool:
         """Whether something is left to do."""
-        return bool(self.data) and self.phase not in ENDED
+        return bool(self.data) and self.phase not in self._ended
 
     def begin(self, data: dict[str, Any]) -> None:
         """
-        A new rollout.
+        A new one.
 
         Raises:
             TakenOverError: Somebody else began one meanwhile.
@@ -73,6 +80,16 @@ class Journal:
         """
         events = [*self.data["events"], {"at": moment(at), "phase": phase, "text": text}][-EVENTS_KEPT:]
         self.data = {**self.data, "phase": phase, **more, "events": events}
+        self._write()
+
+    def note(self, **more: Any) -> None:
+        """
+        More of the same phase.
+
+        Raises:
+            TakenOverError: Another run works on it.
+        """
+        self.data = {**self.data, **more}
         self._write()
 
     def look(self) -> None:
@@ -106,4 +123,5 @@ class Journal:
 
     def _taken_over(self, data: dict[str, Any]) -> TakenOverError:
         who = data.get("run", "somebody")
-        return TakenOverError(f"another run works on this rollout now: {who}, {data.get('phase', 'unknown')}\n  this one does nothing more")
+        now = f"{who}, {data.get('phase', 'unknown')}"
+        return TakenOverError(f"another run works on this {self._what} now: {now}\n  this one does nothing more")

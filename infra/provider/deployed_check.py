@@ -43,6 +43,10 @@ def failures(inputs: Mapping[str, Any]) -> Iterator[Failure]:
             for wrong in deployed_model.wrongs(one, region):
                 lines = [f"\n  {word}: {said}" for word, said in (("allowed", wrong.allowed), ("fix", wrong.fix)) if said]
                 yield Failure((*path, *wrong.path), wrong.message + "".join(lines))
+    for name in inputs.get("awaits") or {}:
+        if name not in models:
+            allowed = ", ".join(models) or "a name of deployedModels"
+            yield Failure(("awaits", name), f"{name!r} is none of the deployed models\n  allowed: {allowed}")
     given = [one.get("traffic") if isinstance(one, Mapping) else None for one in models.values()]
     shares = [share for share in given if isinstance(share, int) and 0 <= share <= 100]
     if shares and len(shares) == len(models) and sum(shares) != 100:

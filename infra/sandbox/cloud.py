@@ -6,20 +6,22 @@ import json
 import re
 import uuid
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from infra.sandbox import enums, lists, policies, polls, verbs
+from infra.sandbox import enums, lists, operations, policies, polls, verbs
 from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
-from infra.sandbox.faults import Faults
+from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
+from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
-from infra.sandbox.service import Answer, Body, Call, Service
+from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
 
@@ -40,6 +42,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
+    caller: str = YOU
+    """Email address of whoever asks."""
 
 
 class Cloud:
@@ -67,6 +71,9 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self.machines = Machines(self)
+        self.store.saw = self.machines.saw
+        self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
 
@@ -77,15 +84,40 @@ class Cloud:
         Raises:
             LostError: A fault cuts the connection.
         """
-        service = self.services.get(REGION.sub("", request.host.split(":")[0]))
+        service = self._service(request.host)
         if service is None:
             known = ", ".join(sorted(self.services))
             return Answer(404, Refused(404, f"The sandbox has no service {request.host}. It has: {known}").body("status"))
+        self.catch_up()
+        return self._handled(service, request)
+
+    def within(self, request: Request) -> Answer:
+        """Answers a request that a service of the sandbox makes while another one is answered; what a refused one did is undone."""
+        service = self._service(request.host)
+        assert service is not None
+        try:
+            with self.faults.apart():
+                return self._handled(service, request)
+        except LostError:
+            return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
+
+    def has(self, host: str) -> bool:
+        """Whether a host is one of the sandbox's."""
+        return self._service(host) is not None
+
+    def _service(self, host: str) -> Service | None:
+        return self.services.get(REGION.sub("", host.split(":")[0]))
+
+    def _handled(self, service: Service, request: Request) -> Answer:
         entry = {"method": request.http, "host": service.host, "path": request.path, "query": dict(request.query), "status": 0}
+        if request.caller != YOU:
+            entry["caller"] = request.caller
         self.calls.append(entry)
         try:
             self.faults.before(request.http, f"{service.host}/{request.path.lstrip('/')}")
-            answer = self._in_transaction(service, request)
+            with self.store.transaction():
+                answer = self._answer(service, request)
+                self.loads.look(self.moment)
         except Refused as refused:
             answer = Answer(refused.code, refused.body(service.errors))
         except RecursionError:
@@ -94,17 +126,10 @@ class Cloud:
         self.faults.after()
         return answer
 
-    def _in_transaction(self, service: Service, request: Request) -> Answer:
-        self.store.begin()
-        try:
-            self.settle(self.clock.now())
-            answer = self._answer(service, request)
-            self.loads.look(self.clock.now())
-        except BaseException:
-            self.store.rollback()
-            raise
-        self.store.commit()
-        return answer
+    def catch_up(self) -> None:
+        """Makes true what the clock says that is over. It stays so, whatever becomes of the request before which this is done."""
+        with self.store.transaction():
+            self.pass_time()
 
     def _answer(self, service: Service, request: Request) -> Answer:
         match = self.routes(service).find(request.http, request.path)
@@ -123,6 +148,7 @@ class Cloud:
             version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
+            caller=request.caller,
         )
         check_query(match.method, request.query)
         service.prepare(call)
@@ -164,42 +190,106 @@ class Cloud:
             self._routes[service.host] = Routes([document(api) for api in service.apis])
         return self._routes[service.host]
 
+    @property
+    def moment(self) -> float:
+        """What the clock shows; while something that is over is made true, when that was."""
+        return self.clock.now() if self._settles is None else self._settles
+
+    @contextmanager
+    def at(self, moment: float) -> Iterator[None]:
+        """What is done within it was done then."""
+        before, self._settles = self._settles, moment
+        try:
+            yield
+        finally:
+            self._settles = before
+
+    def pass_time(self) -> None:
+        """
+        Makes true what the clock says that is over: operations, whatever a service wanted to be woken for, in their order, and what
+        time and faults bring about by themselves.
+        """
+        now = self.clock.now()
+        while (timer := self.store.timer(now)) is not None:
+            self._settle_all(timer["at"])
+            self.store.set_timer(timer["service"], timer["name"], None)
+            with self.at(timer["at"]):
+                self.services[timer["service"]].wakes(self, timer["name"])
+        self._settle_all(now)
+
+    def _settle_all(self, until: float) -> None:
+        self.settle(until)
+        with self.at(until):
+            for service in self.services.values():
+                service.settle(self)
+
     def settle(self, until: float) -> None:
         """Makes true what the operations that end by *until* bring about."""
-        for operation in self.store.due(until):
-            service = self.services[operation["service"]]
-            body = self.store.get(service.host, operation["target"])
-            if "error" in operation:
-                if operation["undo"]:
-                    if body is not None:
-                        service.kind(operation["resource"]).undone(self._later(service, operation), body)
-                    self.remove(service.host, operation["target"])
-                elif body is not None:
-                    self.store.put(service.host, operation["target"], {**body, **service.kind(operation["resource"]).ready})
-            elif operation["removes"]:
+        while (operation := self.store.due(until)) is not None:
+            ends = operation["ends"]
+            with self.at(ends):
+                if "until" not in operation or not self._waits_on(operation):
+                    self._end(operation)
+            self.loads.look(ends)
+
+    def _waits_on(self, operation: Body) -> bool:
+        """Whether a create that waits for capacity goes on, for more of it or with what it got."""
+        service = self.services[operation["service"]]
+        kind, later = service.kind(operation["resource"]), self._later(service, operation)
+        body = self.store.get(service.host, operation["target"])
+        if body is None:
+            return False
+        ends = operation["ends"]
+        if lacking := kind.lacks(later, body):
+            if ends >= operation["until"]:
+                operation["error"] = lacking
+                return False
+            operation["ends"] = min(ends + operations.LOOKS_SECONDS, operation["until"])
+        else:
+            del operation["until"]
+            operation["ends"] = ends + kind.seconds.get("create", 0) * self.faults.slowness
+            body |= kind.during.get("create", {})
+            kind.granted(later, body)
+            self.store.put(service.host, operation["target"], body)
+        self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=False)
+        return True
+
+    def _end(self, operation: Body) -> None:
+        service = self.services[operation["service"]]
+        body = self.store.get(service.host, operation["target"])
+        if "error" in operation:
+            if operation["undo"]:
+                if body is not None:
+                    service.kind(operation["resource"]).undone(self._later(service, operation), body)
                 self.remove(service.host, operation["target"])
             elif body is not None:
-                body = {**body, **operation["sets"]}
-                self.store.put(service.host, operation["target"], body)
-                if "response" not in operation:
-                    operation["response"] = verbs.answered(self._later(service, operation), body)
-            self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
-            self.loads.look(operation["ends"])
+                self.store.put(service.host, operation["target"], {**body, **operation["back"]})
+        elif operation["removes"]:
+            self.remove(service.host, operation["target"])
+        elif body is not None:
+            body = {**body, **operation["sets"]}
+            self.store.put(service.host, operation["target"], body)
+            if "response" not in operation:
+                operation["response"] = verbs.answered(self._later(service, operation), body)
+        self.store.put_operation(operation["name"], service.host, operation["target"], operation["ends"], operation, done=True)
 
     def _later(self, service: Service, operation: Body) -> Call:
         """The call that started an operation, as far as its end needs it."""
-        method = next(found for api in service.apis if (found := document(api).method(operation["method"])))
+        return self.inside(service, operation["method"], operation["target"], operation["version"])
+
+    def inside(self, service: Service, method: str, target: str, version: str) -> Call:
+        """A call that nobody made, for what the service does by itself: of the method with that id, on *target*."""
         return Call(
             cloud=self,
             service=service,
-            method=method,
-            owner=operation["target"],
+            method=next(found for api in service.apis if (found := document(api).method(method))),
+            owner=target,
             collection="",
             query={},
             body={},
             raw={},
-            version=operation["version"],
-            target=operation["target"],
+            version=version,
+            target=target,
         )
 
     def remove(self, host: str, name: str) -> None:
@@ -215,11 +305,12 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, log entries and
+        what is remembered of machines.
         """
         found = []
         for service, name, body in self.store.every():
-            if service == "points" or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
     from infra.sandbox.service import Body, Call
 
 
-DO = ("error", "drop", "lost", "kill", "kill-after", "fail", "slow", "preempt")
+DO = ("error", "drop", "lost", "kill", "kill-after", "fail", "slow", "preempt", "stockout", "quota")
+OF_CALLS = ("error", "drop", "lost", "kill", "kill-after")
+"""Those that strike a call, whatever it is."""
+WAYS = ("", "on-demand", "spot", "flex-start", "reservation")
 KINDS = {"str": str, "int": int, "int | None": int | None, "float": int | float}
 """How the fields of a fault are annotated -> what may stand there."""
 
@@ -30,7 +35,9 @@ class Fault:
     do: str
     """`error`: answers *code*. `drop`: cuts the connection before the call counts. `lost`: does the call, then cuts. `kill`, `kill-after`:
     ends process *pid* with signal 9 before, or after, the call is done. `fail`: the operation that is started fails with *code*.
-    `slow`: operations take *factor* times as long. `preempt`: takes a Spot node of the Cloud TPU API away, by its path."""
+    `slow`: operations take *factor* times as long. `preempt`: takes a Spot node of the Cloud TPU API, or a Spot machine of Compute Engine,
+    away, by its path. `stockout`, `quota`: *zone* has no capacity, or the project no quota there, for new machines and nodes that are
+    bought by *provisioning*."""
     at: int | None = None
     """The how-manieth matching call, from 1. (default: every one)"""
     times: int | None = None
@@ -44,6 +51,10 @@ class Fault:
     message: str = "The service is currently unavailable."
     pid: int | None = None
     factor: float = 1.0
+    zone: str = ""
+    """Zone without capacity or quota. (default: every one)"""
+    provisioning: str = ""
+    """Way of buying that it holds for: `spot` and so on. (default: every one)"""
 
     def __post_init__(self) -> None:
         """
@@ -54,7 +65,7 @@ class Fault:
             value, kinds = getattr(self, field.name), KINDS[str(field.type)]
             if not isinstance(value, kinds) or isinstance(value, bool):
                 raise ValueError(f"{field.name}: {value!r} is no {field.type}")
-        for name, allowed in (("do", DO), ("code", STATUS), ("status", ("", *CODE))):
+        for name, allowed in (("do", DO), ("code", STATUS), ("status", ("", *CODE)), ("provisioning", WAYS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}: {getattr(self, name)!r} is not one of {', '.join(map(str, allowed))}")
         try:
@@ -125,7 +136,7 @@ class Faults:
         """
         self._lost, self._kill_after = False, None
         for item in self._set:
-            if item.fault.do in ("fail", "slow", "preempt") or not item.strikes(method, path):
+            if item.fault.do not in OF_CALLS or not item.strikes(method, path):
                 continue
             if item.fault.do == "error":
                 raise Refused(item.fault.code, item.fault.message, status=item.fault.status)
@@ -151,6 +162,15 @@ class Faults:
         if self._lost:
             raise LostError
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """A call within another one: what strikes after it does not strike after the other."""
+        kept = self._lost, self._kill_after
+        try:
+            yield
+        finally:
+            self._lost, self._kill_after = kept
+
     def operation(self, call: Call, verb: str) -> Body | None:
         """Error that the operation which *call* starts ends with."""
         for item in self._set:
@@ -159,8 +179,18 @@ class Faults:
         return None
 
     def preempts(self, path: str) -> bool:
-        """Whether a node that stands is taken away now."""
+        """Whether a node or machine that stands is taken away now."""
         return any(item.fault.do == "preempt" and item.strikes("", path) for item in self._set)
+
+    def lacks(self, path: str, zone: str, provisioning: str) -> str:
+        """What there is too little of for something new at `HOST/PATH`: `stockout` or `quota`; empty where there is enough."""
+        for item in self._set:
+            fault = item.fault
+            if fault.do not in ("stockout", "quota") or fault.zone not in ("", zone) or fault.provisioning not in ("", provisioning):
+                continue
+            if item.strikes("POST", path):
+                return fault.do
+        return ""
 
     def shown(self) -> list[dict[str, Any]]:
         return [item.fault.shown() | {"seen": item.seen, "done": item.done} for item in self._set]

@@ -20,6 +20,15 @@ def list_(call: Call) -> Any:
     return listed(call, call.cloud.store.items(call.service.host, call.inside))
 
 
+def everywhere(call: Call) -> Any:
+    """The same where `-` in the place of a location is every location."""
+    if call.word("locations") != "-":
+        return list_(call)
+    before, _, after = call.inside.partition("/locations/-/")
+    every = call.cloud.store.every(call.service.host, f"{before}/locations/")
+    return listed(call, [(name, body) for _, name, body in every if name.rpartition("/")[0].split("/", 4)[4:] == [after]])
+
+
 def listed(call: Call, found: Iterable[tuple[str, Body]]) -> Body:
     """The answer that lists *found*, names and bodies, as far as the call wants them."""
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from infra.sandbox.clock import pacific, rfc3339
 from infra.sandbox.schema import without_empty
-from infra.sandbox.service import Body, Call, Operations, Service
+from infra.sandbox.service import YOU, Body, Call, Operations, Service
 
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
 Metadata = Callable[["Cloud", Body], Body]
+LOOKS_SECONDS = 60.0
+"""Virtual seconds between two looks for capacity of a create that waits for it."""
 
 
 def start(
@@ -26,6 +28,9 @@ def start(
     empty: bool = False,
     sets: Body | None = None,
     error: Body | None = None,
+    waits: float = 0.0,
+    back: Body | None = None,
+    certain: bool = False,
 ) -> Body:
     """
     Begins an operation on `call.target`, and answers it as the service does.
@@ -37,9 +42,12 @@ def start(
         empty: Whether it answers nothing.
         sets: Fields at its end. (default: those of the kind)
         error: What it fails with.
+        back: Fields at its end where it fails. (default: those of the kind)
+        certain: Whether no fault may let it fail: what Google does by itself.
+        waits: Seconds that it looks for capacity again and again before it fails.
     """
     cloud, service = call.cloud, call.service
-    fault = error or cloud.faults.operation(call, verb)
+    fault = error or (None if certain else cloud.faults.operation(call, verb))
     before = cloud.store.get(service.host, call.target) or {}
     operation: Body = {
         "name": service.operations.name(call, verb),
@@ -55,9 +63,12 @@ def start(
         "ends": call.now + seconds * cloud.faults.slowness,
         "removes": body is None,
         "sets": None if body is None else call.kind.ready if sets is None else sets,
+        "back": call.kind.ready if back is None else back,
         "undo": verb == "create",
     }
-    if fault is not None:
+    if fault is not None and waits:
+        operation |= {"until": call.now + waits, "ends": call.now + min(waits, LOOKS_SECONDS)}
+    elif fault is not None:
         operation["error"] = fault
     if response is not None:
         operation["response"] = response
@@ -158,7 +169,7 @@ class ComputeOperations(Operations):
             "targetId": operation.get("target_id") or number(operation["target"]),
             "targetLink": where + operation["target"],
             "selfLink": where + operation["name"],
-            "user": "you@sandbox.example",
+            "user": YOU,
         }
         if words[2] in ("zones", "regions"):
             answer[words[2][:-1]] = where + "/".join(words[:4])
@@ -170,11 +181,15 @@ class ComputeOperations(Operations):
                 error.get("status", ""), error.get("reason", "INTERNAL_ERROR")
             )
             answer |= {
-                "error": {"errors": [{"code": error.get("compute_code", code), "message": error["message"]}]},
+                "error": {"errors": [{"code": error.get("compute_code", code), "message": error["message"]} | _details(error)]},
                 "httpErrorStatusCode": error.get("http", 400),
                 "httpErrorMessage": error.get("http_message", "BAD REQUEST"),
             }
         return answer
+
+
+def _details(error: Body) -> Body:
+    return {"errorDetails": error["details"]} if "details" in error else {}
 
 
 def scope(name: str) -> str:

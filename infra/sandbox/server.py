@@ -3,7 +3,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `calls`, `projects`, `resources`.
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from infra.sandbox import process
+from infra.sandbox import executions, process
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
@@ -58,9 +58,11 @@ class Server:
             "clock": ("POST", self.clock),
             "faults": ("GET POST DELETE", self.faults),
             "loads": ("GET POST DELETE", self.loads),
+            "executions": ("GET POST", self.executions),
             "calls": ("GET DELETE", self.calls),
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
+            "machines": ("GET", self.machines),
         }
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -128,6 +130,7 @@ class Server:
         if not 0 <= seconds <= CENTURY:
             raise ValueError(f"seconds: {seconds} is not from 0 to {CENTURY}")
         self.cloud.clock.advance(seconds)
+        self.cloud.catch_up()
         return {"time": rfc3339(self.cloud.clock.now())}
 
     def faults(self, http: str, sent: Any) -> Any:
@@ -146,6 +149,14 @@ class Server:
             return self.cloud.loads.declare(sent)
         return self.cloud.loads.shown()
 
+    def executions(self, http: str, sent: Any) -> Any:
+        """Attempts of Cloud Run's executions that are to begin or run; says that one began, or how it ended."""
+        self.cloud.catch_up()
+        with self.cloud.store.transaction():
+            if http == "POST":
+                executions.moved(self.cloud, sent)
+            return {"executions": executions.waiting(self.cloud)}
+
     def calls(self, http: str, sent: Any) -> Any:
         """The calls so far, oldest first."""
         if http == "DELETE":
@@ -161,6 +172,11 @@ class Server:
     def resources(self, http: str, sent: Any) -> Any:
         """Everything that stands."""
         return {"resources": self.cloud.resources()}
+
+    def machines(self, http: str, sent: Any) -> Any:
+        """Every machine that ever ran, and what it cost."""
+        self.cloud.catch_up()
+        return {"machines": self.cloud.machines.shown()}
 
 
 async def _body(receive: Receive) -> bytes:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from infra.sandbox.discovery import Method
 
 Body = dict[str, Any]
+YOU = "you@sandbox.example"
+"""Whoever asks the sandbox."""
 
 
 @dataclass(slots=True)
@@ -42,12 +44,14 @@ class Call:
     media: bytes = b""
     """The body of an upload, as it came."""
     content_type: str = ""
+    caller: str = YOU
+    """Email address of whoever asks."""
     target: str = ""
     """Name of the resource that is made, read or changed; set by the generic verbs."""
 
     @property
     def now(self) -> float:
-        return self.cloud.clock.now()
+        return self.cloud.moment
 
     @property
     def kind(self) -> Kind:
@@ -108,7 +112,7 @@ class Kind:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """Virtual seconds that the operation of each verb takes: `create`, `patch`, `delete`. (default: it is done in the answer)"""
     during: Mapping[str, Body] = field(default_factory=dict)
-    """Fields while an operation runs, by verb: `{"create": {"state": "CREATING"}}`."""
+    """Fields while an operation runs, by verb: `{"create": {"state": "CREATING"}}`; `wait`: while a create waits for capacity."""
     ready: Body = field(default_factory=dict)
     """Fields once a create or update is done: `{"state": "READY"}`."""
     fill: Callable[[Call, Body], None] = nothing
@@ -119,6 +123,12 @@ class Kind:
     """After a patch or update was merged, before it is kept: (call, new body, old body)."""
     release: Callable[[Call, Body], None] = nothing
     """Refuses or follows a delete: (call, body)."""
+    lacks: Callable[[Call, Body], Body | None] = nothing
+    """Error that the operation of a create ends with where there is no capacity for the new one, by a fault; None where there is."""
+    waits: Callable[[Call, Body], float] = lambda call, body: 0.0
+    """Seconds that a create looks for capacity again and again before it ends with that error."""
+    granted: Callable[[Call, Body], None] = nothing
+    """After a create that waited got its capacity: changes the body, which is as during a create from then on."""
     undone: Callable[[Call, Body], None] = nothing
     """After a create's operation failed: takes away what was made beside the resource."""
     show: Callable[[Call, Body], Body] | None = None
@@ -170,6 +180,10 @@ class Service:
     exists: Callable[[Call], Refused] | None = None
     prepare: Callable[[Call], None] = nothing
     """Runs before every method, such as to read `projects/-`."""
+    wakes: Callable[[Cloud, str], None] = nothing
+    """Runs at the moment that `Store.set_timer` was told for a name."""
+    settle: Callable[[Cloud], None] = nothing
+    """Makes true what time and faults bring about by themselves. Runs before every request of any service."""
     usual: Kind = field(default_factory=lambda: Kind(""))
     """What a resource without a kind of its own is."""
     verbs: Mapping[str, Handler] = field(default_factory=dict)

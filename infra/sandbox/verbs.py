@@ -28,12 +28,14 @@ def create(call: Call) -> Any:
         raise _exists(call)
     kind.fill(call, body)
     kind.check(call, body, None)
-    during = kind.during.get("create", {})
+    lacking = kind.lacks(call, body)
+    waits = kind.waits(call, body) if lacking else 0.0
+    during = kind.during.get("wait" if waits else "create", {})
     cloud.store.put(call.service.host, call.target, {**body, **(during or kind.ready)}, call.inside)
     if call.method.response not in OPERATION:
         return answered(call, body)
     response = kind.made(call, {**body, **kind.ready}) if kind.made else None
-    return operations.start(call, "create", body, kind.seconds.get("create", 0), response=response)
+    return operations.start(call, "create", body, kind.seconds.get("create", 0), response=response, error=lacking, waits=waits)
 
 
 def get(call: Call) -> Any:
@@ -172,13 +174,27 @@ def _replaced(call: Call, before: Body) -> Body:
 
 
 def merged(into: Body, body: Body) -> Body:
-    """JSON merge patch (RFC 7396), without nulls: those were left out before."""
+    """JSON merge patch (RFC 7396), without nulls: those were left out before. Labels and metadata are replaced as a whole."""
     for key, value in body.items():
         if isinstance(value, dict) and isinstance(into.get(key), dict) and key not in ("labels", "metadata"):
             merged(into[key], value)
         else:
             into[key] = value
     return into
+
+
+def merge_patch(before: Body, raw: Body, checked: Body) -> Body:
+    """JSON merge patch (RFC 7396): *raw* tells what is null, *checked* has the values."""
+    after = dict(before)
+    for key, value in raw.items():
+        if value is None:
+            after.pop(key, None)
+        elif isinstance(value, dict):
+            inside = before.get(key)
+            after[key] = merge_patch(inside if isinstance(inside, dict) else {}, value, checked.get(key, {}))
+        elif key in checked:
+            after[key] = checked[key]
+    return after
 
 
 def _new_name(call: Call, body: Body) -> str:

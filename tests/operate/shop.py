@@ -33,9 +33,14 @@ class KilledError(BaseException):
 
 
 class Shop:
-    """The cloud, and whoever works on it besides the rollout. Version 1 is the champion, version 2 the candidate."""
+    """
+    The cloud, and whoever works on it besides the rollout. Version 1 is the champion, version 2 the candidate.
 
-    def __init__(self) -> None:
+    Args:
+        bare: No model was registered yet, and the endpoint serves nothing.
+    """
+
+    def __init__(self, *, bare: bool = False) -> None:
         self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
         self.cloud.projects.make(PROJECT)
         self.events: list[Event] = []
@@ -45,6 +50,8 @@ class Shop:
         self.watch: Any = None
         self.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": BUCKET, "location": "US-CENTRAL1"}, project=PROJECT)
         self.vertex("POST", f"{AT}/endpoints", {"displayName": "recommend"}, endpointId="123456789")
+        if bare:
+            return
         self.upload("champion")
         self.upload("candidate")
         self.old, self.new = self.model("1"), self.model("2")

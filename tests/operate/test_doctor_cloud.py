@@ -132,7 +132,7 @@ def test_tells_what_it_looks_at(answers: dict[str, Any], needs: CloudNeeds, clou
     """Each check is told of once, as it begins."""
     told: list[str] = []
     inspect(needs, connect=cloud.transport(answers), progress=told.append)
-    checks = ("project", "billing", "permissions", "APIs", "organisation policies", "quota", "accelerator types")
+    checks = ("project", "billing", "permissions", "APIs", "organisation policies", "quota", "accelerator types", "queue")
     assert sorted(told) == sorted(f"{cloud.project}: {check}" for check in checks)
 
 

@@ -32,6 +32,8 @@ UNFIT = ("ambiguous_names", "stale_read", "op_error")
 MADE_BY_NOBODY = re.compile(r"/global/networks/\$\{(\w+)\}(?:\?|$)")
 """A network that a case reads before all else: the recorder took the name of the project's `default` for an id."""
 OF_A_PROJECT = re.compile(r"cloudresourcemanager\.googleapis\.com/v\d/projects/[^/:?]+(?:\?|$)")
+JOB = re.compile(r'/jobs/([^/"$]+\$\{uniqueId\})"')
+"""Name of a Cloud Run job in answers; in paths the recorder wrote a placeholder of its own for it."""
 PROJECT = "conformance-project"
 BESIDE = "shared-reservations-project"
 """A project of the recorder's that cases name without making it."""
@@ -78,6 +80,8 @@ def differences(replay: ModuleType, case: Any) -> list[str]:
     first = case["steps"][0]
     if first["method"] == "GET" and first["status"] == 200 and (network := MADE_BY_NOBODY.search(first["url"])):
         bind[network[1]] = "default"
+    if job := JOB.search(json.dumps(case)):
+        bind["jobID"] = bind.fill(job[1])
     if not any(step["method"] == "POST" and step["url"].partition("?")[0].endswith("/projects") for step in case["steps"]):
         bind["projectNumber"] = cloud.projects.number(PROJECT)  # else it is the number of the project that the case makes
     found: list[str] = []

@@ -12,12 +12,12 @@ from infra.provider.deployed_set import Goal, Held
 from infra.provider.resource import Change, FailedAfterMadeError, Failure, Made, Note, Resource, differences
 from infra.provider.schema import resource
 from infra.provider.server import ProviderError
-from infra.provider.serving import Look, Serving
+from infra.provider.serving import Look, NoSuchModelError, Serving, shared
 from infra.provider.values import UNKNOWN, Unknown
 
 DEFAULTS = {"update": "surge", "foreign": "refuse"}
 HELD_KEYS = {"traffic": ("traffic",), "model": ("model",), "replicas": SCALING}
-WAYS = ("update", "foreign", "held")
+WAYS = ("update", "foreign", "held", "awaits")
 """Inputs that say how something is changed, and are no change themselves."""
 
 
@@ -56,8 +56,10 @@ class DeployedModels(Resource):
     def notes(cls, old: Mapping[str, Any], new: Mapping[str, Any], state: Mapping[str, Any]) -> Iterator[Note]:
         """What a new deployment means for quota and service."""
         held = cls.held(new)
+        absent = (new.get("awaits") or {}).keys() - (state.get("deployed") or {}).keys()
         changed = [change.path for change in differences(resource(cls.token)["inputProperties"], old, new)]
-        anew = sorted({str(path[1]) for path in changed if len(path) > 2 and path[2] in ("model", *FIXED) and not _is_held(path, held)})
+        named = {str(path[1]) for path in changed if len(path) > 2 and path[2] in ("model", *FIXED) and not _is_held(path, held)}
+        anew = sorted(named - absent)
         if not anew:
             return
         if state.get("oneModel") or new.get("update") == "in-place":
@@ -91,7 +93,7 @@ class DeployedModels(Resource):
                 return None
             raise
         given: dict[str, Any] = inputs or DEFAULTS | {"endpoint": id, "location": id.split("/")[3], "deployedModels": {}}
-        names = [name for name in given["deployedModels"] if deployed_set.named(look, name)]
+        names = [name for name in given["deployedModels"] if name in _awaits(given) or deployed_set.named(look, name)]
         meant = {name: serving.meant(given["deployedModels"][name]["model"]) for name in names}
         return _made(look, given, self.held(given), meant)
 
@@ -126,6 +128,7 @@ class DeployedModels(Resource):
         try:
             goal = _goal(serving, look, inputs, held)
             meant = {name: model.version for name, model in goal.models.items()}
+            self._say_what_waits(inputs, meant)
             deployed_set.reach(serving, look, goal)
             look = serving.look(beta=beta)
         except ProviderError as error:
@@ -140,6 +143,13 @@ class DeployedModels(Resource):
             raise FailedAfterMadeError(str(error), _made(look, inputs, held, meant)) from None
         return _made(look, inputs, held, meant)
 
+    def _say_what_waits(self, inputs: Mapping[str, Any], meant: Mapping[str, str]) -> None:
+        for name, who in _awaits(inputs).items():
+            if name not in meant:
+                model = inputs["deployedModels"][name]["model"].rpartition("/")[2]
+                serves = "nothing" if not meant else f"{', '.join(meant)} alone"
+                self.say(Note(f"{serves} serves yet: {model} comes with the first accepted version of {who}"))
+
 
 def _aftermath(serving: Serving, before: Look, beta: bool) -> tuple[bool, Look]:
     """Whether nothing runs any more, and what is there: as far as it can be asked still."""
@@ -153,14 +163,36 @@ def _goal(serving: Serving, look: Look, inputs: Mapping[str, Any], held: Held) -
     models = {}
     for name, given in inputs["deployedModels"].items():
         ids = deployed_set.named(look, name)
-        if "model" in held and ids:
+        model = None if "model" in held and ids else _wanted(serving, name, given, may_lack=name in _awaits(inputs))
+        if model is None and ids:  # who brings the first version deploys it before its alias says so
             settings = {key: value for key, value in given.items() if key not in ("model", "traffic")}
             version = str(look.deployed[ids[0]]["modelVersionId"])
-            models[name] = DeployedModel(name, serving.endpoint, given["model"].partition("@")[0], version, settings)
-        else:
-            models[name] = serving.wanted(name, given)
-    traffic = {name: given["traffic"] for name, given in inputs["deployedModels"].items()}
-    return Goal(models, traffic, inputs.get("update") == "in-place", inputs.get("foreign", "refuse"), held)
+            model = DeployedModel(name, serving.endpoint, given["model"].partition("@")[0], version, settings)
+        if model is not None:
+            models[name] = model
+    return Goal(models, _traffic(inputs, models), inputs.get("update") == "in-place", inputs.get("foreign", "refuse"), held)
+
+
+def _wanted(serving: Serving, name: str, given: Mapping[str, Any], *, may_lack: bool) -> DeployedModel | None:
+    """What is to be deployed under a name; None where its model has no version of that alias yet, and need not."""
+    try:
+        return serving.wanted(name, given)
+    except NoSuchModelError:
+        if not may_lack:
+            raise
+        return None
+
+
+def _awaits(inputs: Mapping[str, Any]) -> Mapping[str, str]:
+    """Names whose model may not be there yet, and who brings it."""
+    return inputs.get("awaits") or {}
+
+
+def _traffic(inputs: Mapping[str, Any], there: Iterable[str]) -> dict[str, int]:
+    """Percent by name: what is not there yet has none, and the others have it in their proportions."""
+    models = inputs["deployedModels"]
+    given = {name: models[name]["traffic"] for name in there}
+    return given if given.keys() == models.keys() else dict.fromkeys(given, 0) | shared(given)
 
 
 def _made(look: Look, inputs: Mapping[str, Any], held: Held, meant: Mapping[str, str]) -> Made:
@@ -175,13 +207,19 @@ def _made(look: Look, inputs: Mapping[str, Any], held: Held, meant: Mapping[str,
     for live in deployed_set.ours(look).values():
         name = str(live["displayName"])
         ids[name] = deployed_set.named(look, name)
-    found, deployed, attachments = {}, {}, {}
+    wants = inputs["deployedModels"]
+    absent = {name for name in _awaits(inputs) if name not in ids and not meant.get(name)}
+    found: dict[str, Any] = {name: wants[name] for name in absent}
+    shares = _traffic(inputs, [name for name in wants if name not in absent])
+    deployed, attachments = {}, {}
     for name, (first, *_) in sorted(ids.items()):
-        live, given = look.deployed[first], inputs["deployedModels"].get(name, {})
+        live, given = look.deployed[first], wants.get(name, {})
         share = sum(look.split.get(id, 0) for id in ids[name])
+        as_given = look.one_model or share == shares.get(name)
+        means = meant.get(name) or (str(live.get("modelVersionId", "")) if name in _awaits(inputs) else "")
         one = _settings(live, given) | {
-            "traffic": given.get("traffic", 100) if look.one_model else share,
-            "model": _model(live, look, str(inputs["endpoint"]), given.get("model"), meant.get(name)),
+            "traffic": given.get("traffic", 100) if as_given else share,
+            "model": _model(live, look, str(inputs["endpoint"]), given.get("model"), means),
         }
         kept = [key for field in held for key in HELD_KEYS[field] if key in given]
         found[name] = one | {key: given[key] for key in kept}

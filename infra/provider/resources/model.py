@@ -7,6 +7,8 @@ again. Two versions that are made of the same, as two programs at once bring the
 Whose an alias is: one in `versionAliases` is the resource's and is given to the described version at each update; one that left the list
 is taken away, unless somebody moved it meanwhile. One in `firstAliases` is given where no version has it, and never moved. `default` is
 Google's: the first version has it, and it moves if it is in `versionAliases`.
+
+With `uploadedBy` nothing is uploaded or changed: versions come from a job, and there may be none yet.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from infra.provider import container, schema
+from infra.provider import container, schema, trained
 from infra.provider.calls import FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError
-from infra.provider.registry import DEFAULT, Registry, Version, aliases_of
+from infra.provider.registry import DEFAULT, RUN_LABEL, Registry, Version, aliases_of
 from infra.provider.resource import FailedAfterMadeError, Failure, Made, Resource
 from infra.provider.server import ProviderError
 from infra.provider.values import UNKNOWN, Path, Unknown, has_unknown, is_empty
@@ -64,6 +66,7 @@ class Model(Resource):
         keep = inputs.get("keepVersions")
         if isinstance(keep, int) and keep < 1:
             yield Failure(("keepVersions",), f"{keep} keeps none\n  allowed: 1 or more; without it, all stay")
+        yield from trained.failures(inputs, cls.token)
         yield from container.check(inputs)
 
     @classmethod
@@ -73,6 +76,8 @@ class Model(Resource):
         place = (inputs["project"], inputs["location"], inputs["modelId"])
         if not has_unknown(list(place)):
             found["name"] = "projects/{}/locations/{}/models/{}".format(*place)
+        if trained.is_so(inputs):
+            return found | {"versionId": "", "versionName": ""} | {name: state[name] for name in ("aliases", "versions") if name in state}
         if state.get("versionId") and container.is_known(inputs) and container.fingerprint(inputs) == container.fingerprint(state):
             found |= {name: state[name] for name in ("versionId", "versionName")}
             if all(inputs.get(name) == state.get(name) for name in ("versionAliases", "firstAliases", "keepVersions")):
@@ -84,7 +89,7 @@ class Model(Resource):
 
     def there(self, inputs: dict[str, Any]) -> str:
         registry = self._registry(inputs)
-        ours = any(LABEL in one.get("labels", {}) for one in registry.versions())
+        ours = any(_is_ours(one) for one in registry.versions())
         return registry.name if ours or (not registry.seen and registry.uploads()) else ""
 
     def read(self, id: str, state: dict[str, Any], inputs: dict[str, Any]) -> Made | None:
@@ -95,7 +100,9 @@ class Model(Resource):
         place = {"project": match[1], "location": match[2], "modelId": match[3]}
         registry = self._registry(place)
         versions = registry.versions()
-        given = inputs or state
+        given = inputs or state or (trained.inputs_of(versions[-1]) if versions else None) or {}
+        if trained.is_so(given):
+            return _made(registry, None, place | given, [], [])
         if not versions:
             uploaded = bool(given) and bool(registry.uploads())
             return _made(registry, None, given, [], given.get("versionAliases") or []) if uploaded else None
@@ -139,6 +146,11 @@ class Model(Resource):
             FailedAfterMadeError: It stands, or may stand, and not all of it is as it was asked for.
             ProviderError: Nothing changed.
         """
+        if trained.is_so(new):
+            registry.versions()
+            if not state:
+                self._check_ours(registry)
+            return _made(registry, None, new, [], [])
         kept = [*(new.get("versionAliases") or []), *(new.get("firstAliases") or [])]
         dropped = [alias for alias in state.get("versionAliases") or [] if alias not in kept]
         version: Version | None = None
@@ -168,9 +180,8 @@ class Model(Resource):
             if found is not None:
                 return found
             registry.pending = False  # what may have begun did not
-            if not state and registry.seen and not any(LABEL in one.get("labels", {}) for one in registry.seen):
-                fix = "import it, or choose another modelId"
-                raise ProviderError(f"modelId: {registry.name} is there, and nothing says that accelform uploaded it\n  fix: {fix}")
+            if not state:
+                self._check_ours(registry)
             self._check_bucket(new)
             try:
                 version_id = registry.upload(self._body(registry, new))
@@ -183,6 +194,15 @@ class Model(Resource):
             else:
                 return self._found(registry, new, state) or registry.version(version_id)
         raise unclear
+
+    def _check_ours(self, registry: Registry) -> None:
+        """
+        Raises:
+            ProviderError: Somebody else's model has the name.
+        """
+        if registry.seen and not any(map(_is_ours, registry.seen)):
+            fix = "import it, or choose another modelId"
+            raise ProviderError(f"modelId: {registry.name} is there, and nothing says that accelform uploaded it\n  fix: {fix}")
 
     def _found(self, registry: Registry, new: dict[str, Any], state: dict[str, Any]) -> Version | None:
         """The version that is made of what the inputs say; of several, the oldest, and the others go."""
@@ -283,6 +303,10 @@ def _of(registry: Registry, version_id: str) -> Version | None:
     return next((one for one in registry.seen if one["versionId"] == version_id), None)
 
 
+def _is_ours(version: Version) -> bool:
+    return bool({LABEL, RUN_LABEL} & version.get("labels", {}).keys())
+
+
 def _made_of(version: Version, state: Mapping[str, Any]) -> str:
     """By its label. A version without one, which others uploaded or changed, by what the state says of it, or by what it has."""
     if label := version.get("labels", {}).get(LABEL):
@@ -309,7 +333,7 @@ def _made(registry: Registry, version: Version | None, given: Mapping[str, Any],
     The model as it is, in the words of whoever described the version.
 
     Args:
-        version: The described version; None while its upload runs.
+        version: The described version; None while its upload runs, and where the inputs describe none.
         given: Inputs: what the model does not say of itself is as in them.
         written: Inputs and state that may describe the version.
         owned: Aliases that are the resource's.

@@ -11,7 +11,7 @@ import pytest
 from driver import AbortedError, Driver, Sandbox
 from vertex import ENDPOINT, MODEL, PLACE, Vertex
 
-from infra.provider.deployed_model import is_ours
+from infra.provider.deployed_model import DeployedModel, is_ours
 from infra.provider.values import UNKNOWN
 from infra.sandbox.cloud import Answer, Request
 from infra.sandbox.faults import Fault
@@ -682,3 +682,100 @@ def test_a_region_without_the_accelerator_is_refused(provider: Driver) -> None:
     endpoint = ENDPOINT.replace("us-central1", "europe-north1")
     _, failures = provider.check(TOKEN, of(endpoint, models={"champion": one() | GPU}))
     assert "no g2-standard-8 of these accelerators in europe-north1" in failures["deployedModels.champion.machineType"]
+
+
+# Models that are not there yet
+
+YET = f"{PLACE}/models/trained"
+JOB = "job train-recommender"
+
+
+def awaited(traffic: int = 100, **more: Any) -> dict[str, Any]:
+    return one(traffic=traffic, **more) | {"model": f"{YET}@champion"}
+
+
+def brings(vertex: Vertex, inputs: dict[str, Any], *, alias: bool = True) -> str:
+    """What the job's runner does: a version, its deploy as the program would do it, all traffic, and the alias at last."""
+    version = vertex.upload(model=YET)
+    given = inputs["deployedModels"]["champion"]
+    settings = {key: value for key, value in given.items() if key not in ("model", "traffic")}
+    model = DeployedModel("champion", ENDPOINT, YET, version, settings)
+    vertex.ask("POST", f"{ENDPOINT}:deployModel", {"deployedModel": model.body()})
+    vertex.give({model.id: 100})
+    if alias:
+        vertex.alias("champion", version, model=YET)
+    vertex.calls()
+    return model.id
+
+
+def test_a_model_that_comes_later_is_awaited(vertex: Vertex, provider: Driver, make: Any) -> None:
+    """Nothing is deployed and nothing fails; what the job brings is adopted, and a second look finds nothing to do."""
+    id, state, inputs = make(of(models={"champion": awaited()}, awaits={"champion": JOB}))
+    assert not vertex.deployed()
+    assert provider.notes == [(f"nothing serves yet: trained@champion comes with the first accepted version of {JOB}", False)]
+    assert state["deployed"] == {}
+    assert provider.read(TOKEN, id, state, inputs) == (id, state, inputs)
+    assert not provider.diff(TOKEN, inputs, inputs, state).detailedDiff
+
+    brought = brings(vertex, inputs)
+    id, state, found = provider.read(TOKEN, id, state, inputs)
+    assert found == inputs
+    assert state["deployed"] == {"champion": {"id": brought, "version": "1"}}
+    assert not provider.diff(TOKEN, inputs, inputs, state).detailedDiff
+    provider.update(TOKEN, id, state, inputs, inputs)
+    assert vertex.calls() == []
+    provider.delete(TOKEN, id, state)
+    assert not vertex.deployed()
+
+
+def test_what_is_brought_stays_before_its_alias_moves(vertex: Vertex, provider: Driver, make: Any) -> None:
+    """An update between the job's deploy and its alias takes nothing away, and a refresh sees no drift."""
+    id, state, inputs = make(of(models={"champion": awaited()}, awaits={"champion": JOB}))
+    brought = brings(vertex, inputs, alias=False)
+    state = provider.update(TOKEN, id, state, inputs, inputs)
+    assert vertex.calls() == []
+    assert state["deployed"] == {"champion": {"id": brought, "version": "1"}}
+    assert provider.read(TOKEN, id, state, inputs) == (id, state, inputs)
+
+
+def test_an_alias_without_a_deploy_is_deployed_by_the_next_update(vertex: Vertex, provider: Driver, make: Any) -> None:
+    id, state, inputs = make(of(models={"champion": awaited()}, awaits={"champion": JOB}))
+    vertex.upload("champion", model=YET)
+    id, state, found = provider.read(TOKEN, id, state, inputs)
+    assert list(provider.diff(TOKEN, found, inputs, state).detailedDiff) == ["deployedModels.champion"]
+    state = provider.update(TOKEN, id, state, found, inputs)
+    assert vertex.shares() == {"champion": 100}
+    assert provider.read(TOKEN, id, state, inputs) == (id, state, inputs)
+
+
+def test_the_others_have_the_traffic_of_what_is_not_there_yet(vertex: Vertex, provider: Driver, make: Any) -> None:
+    models = {"champion": awaited(50), "old": one(traffic=40), "idle": one("candidate", 10)}
+    id, state, inputs = make(of(models=models, awaits={"champion": JOB}))
+    assert vertex.shares() == {"old": 80, "idle": 20}
+    assert provider.read(TOKEN, id, state, inputs) == (id, state, inputs)
+    vertex.give({next(iter(vertex.deployed())): 100})
+    _, _, drifted = provider.read(TOKEN, id, state, inputs)
+    diff = provider.diff(TOKEN, drifted, inputs, state).detailedDiff
+    assert sorted(diff) == ["deployedModels.idle.traffic", "deployedModels.old.traffic"]
+    vertex.upload("champion", model=YET)
+    provider.update(TOKEN, id, state, drifted, inputs)
+    assert vertex.shares() == {"champion": 50, "old": 40, "idle": 10}
+
+
+def test_another_model_is_not_awaited(vertex: Vertex, provider: Driver) -> None:
+    inputs = provider.checked(TOKEN, of(models={"champion": awaited(), "other": awaited(0)}, awaits={"champion": JOB}))
+    with pytest.raises(AbortedError, match="there is no such model"):
+        provider.create(TOKEN, inputs)
+    _, failures = provider.check(TOKEN, of(models={"champion": awaited()}, awaits={"challenger": JOB}))
+    assert "'challenger' is none of the deployed models" in failures["awaits.challenger"]
+
+
+def test_an_awaited_model_of_other_machines_is_no_second_deploy(vertex: Vertex, provider: Driver, make: Any) -> None:
+    """Nothing stands yet, so nothing is deployed anew beside it."""
+    id, state, inputs = make(of(models={"champion": awaited()}, awaits={"champion": JOB}))
+    provider.notes.clear()
+    more = provider.checked(TOKEN, of(models={"champion": awaited(machineType="n1-standard-4")}, awaits={"champion": JOB}))
+    assert list(provider.diff(TOKEN, inputs, more, state).detailedDiff) == ["deployedModels.champion.machineType"]
+    assert provider.notes == []
+    provider.update(TOKEN, id, state, inputs, more)
+    assert not vertex.deployed()

@@ -754,3 +754,96 @@ def test_a_tag_is_allowed_where_it_is_asked_for(provider: Driver, inputs: dict[s
 def test_what_is_not_known_yet_is_not_judged(provider: Driver, inputs: dict[str, Any]) -> None:
     _, failures = provider.check(TOKEN, dict.fromkeys(inputs, UNKNOWN) | {"ports": [UNKNOWN], "versionAliases": [UNKNOWN]})
     assert failures == {}
+
+
+# Versions that a job uploads
+
+
+@pytest.fixture
+def trained(provider: Driver) -> dict[str, Any]:
+    """A model that has no version until a job's first night."""
+    place = {"project": PROJECT, "location": "asia-east1", "modelId": "recommender", "displayName": "Recommender"}
+    return provider.checked(TOKEN, place | {"labels": {"owner": "ml-team"}, "uploadedBy": "job train"})
+
+
+def trains(sandbox: Sandbox, run: str, *aliases: str) -> None:
+    """A job's runner registers a version."""
+    there = any(name == NAME for _, name, _ in sandbox.cloud.store.every(HOST, NAME))
+    labels = {"accelform-job": "train", "accelform-run": run}
+    body = {"displayName": "Recommender", "containerSpec": {"imageUri": OLD}, "labels": labels, "versionAliases": list(aliases)}
+    where = {"parentModel": NAME} if there else {"modelId": "recommender"}
+    assert "error" not in vertex(sandbox, "POST", f"{PLACE}/models:upload", {"model": body, **where})
+
+
+def test_a_job_uploads_what_the_program_does_not(sandbox: Sandbox, provider: Driver, trained: dict[str, Any]) -> None:
+    """Nothing is asked of the registry but what is there; versions that come are shown and are no drift; all of them go."""
+    empty = {"name": NAME, "versionId": "", "versionName": "", "aliases": {}, "versions": []}
+    id, state = provider.create(TOKEN, trained)
+    assert (id, state) == (NAME, trained | empty)
+    assert calls(sandbox, "POST", "models:upload") == 0
+    assert provider.read(TOKEN, id, state, trained) == (id, state, trained)
+
+    trains(sandbox, "20261201t180000z", "candidate", "champion")
+    trains(sandbox, "20261202t180000z", "candidate")
+    id, state, found = provider.read(TOKEN, id, state, trained)
+    assert found == trained
+    assert state["aliases"] == {"default": "1", "champion": "1", "candidate": "2"}
+    assert [(one["versionId"], one["aliases"]) for one in state["versions"]] == [("1", ["champion", "default"]), ("2", ["candidate"])]
+    assert not provider.diff(TOKEN, trained, found, state).detailedDiff
+    asked = sum(one["method"] != "GET" for one in sandbox.cloud.calls)
+    assert provider.update(TOKEN, id, state, trained, trained | {"displayName": "Other"}) == state | {"displayName": "Other"}
+    assert sum(one["method"] != "GET" for one in sandbox.cloud.calls) == asked
+
+    provider.delete(TOKEN, id, state)
+    assert versions(sandbox) == {}
+    provider.delete(TOKEN, id, state)
+
+
+def test_a_model_without_a_version_is_deleted_well(provider: Driver, trained: dict[str, Any], sandbox: Sandbox) -> None:
+    id, state = provider.create(TOKEN, trained)
+    provider.delete(TOKEN, id, state)
+    assert all(one["method"] == "GET" for one in sandbox.cloud.calls if HOST in one["host"])
+
+
+def test_a_preview_knows_its_name(provider: Driver, trained: dict[str, Any]) -> None:
+    _, state = provider.create(TOKEN, trained, preview=True)
+    assert (state["name"], state["versionId"]) == (NAME, "")
+    assert state["versions"] is UNKNOWN
+
+
+def test_what_is_of_a_version_is_the_jobs_to_say(provider: Driver, trained: dict[str, Any]) -> None:
+    more = {"imageUri": OLD, "ports": [8080], "versionAliases": ["candidate"], "keepVersions": 3}
+    _, failures = provider.check(TOKEN, trained | more)
+    assert sorted(failures) == sorted(more)
+    assert "goes not with uploadedBy" in failures["imageUri"]
+    _, failures = provider.check(TOKEN, {name: value for name, value in trained.items() if name != "uploadedBy"})
+    assert sorted(failures) == ["healthRoute", "imageUri", "ports", "predictRoute"]
+
+
+def test_an_import_finds_whose_it_is(sandbox: Sandbox, provider: Driver, trained: dict[str, Any]) -> None:
+    trains(sandbox, "20261201t180000z", "candidate")
+    id, state, found = provider.read(TOKEN, NAME)
+    assert found == {name: value for name, value in trained.items() if name != "labels"}
+    assert provider.read(TOKEN, id, state, found) == (id, state, found)
+
+
+def test_an_earlier_night_is_adopted_and_somebody_elses_model_is_not(
+    sandbox: Sandbox, provider: Driver, trained: dict[str, Any], inputs: dict[str, Any]
+) -> None:
+    vertex(sandbox, "POST", f"{PLACE}/models:upload", {"model": {"displayName": "theirs"}, "modelId": "recommender"})
+    with pytest.raises(AbortedError, match="nothing says that accelform uploaded it"):
+        provider.create(TOKEN, trained)
+    trains(sandbox, "20261201t180000z")
+    assert len(provider.create(TOKEN, trained)[1]["versions"]) == 2
+
+
+def test_a_program_hands_a_model_to_a_job_and_takes_it_back(
+    sandbox: Sandbox, provider: Driver, inputs: dict[str, Any], trained: dict[str, Any]
+) -> None:
+    """What it uploaded stays, and its aliases too."""
+    id, state = provider.create(TOKEN, inputs)
+    state = provider.update(TOKEN, id, state, inputs, trained)
+    assert versions(sandbox) == {"1a": ["candidate", "champion", "default"]}
+    trains(sandbox, "20261201t180000z", "candidate")
+    state = provider.update(TOKEN, id, state, trained, inputs | {"imageUri": NEW})
+    assert versions(sandbox) == {"1a": ["champion", "default"], "2a": [], "3b": ["candidate"]}

@@ -281,3 +281,73 @@ def test_a_zone_says_what_the_catalogue_knows(ask: Ask, cloud: Cloud) -> None:
     number = cloud.projects.number("shop-prod")
     identity = ask("POST", HOST, f"{ZONE}:generateServiceIdentity", {}).body["identity"]
     assert identity == {"email": f"service-{number}@cloud-tpu.iam.gserviceaccount.com"}
+
+
+@pytest.mark.parametrize(
+    ("zone", "body", "said"),
+    [
+        (
+            "us-east5-a",
+            NODE,
+            'There is no more capacity in the zone "us-east5-a"; you can try in another zone where Cloud TPU Nodes are offered',
+        ),
+        (
+            "us-east5-a",
+            {"acceleratorType": "v5p-8", "runtimeVersion": "v2-alpha-tpuv5"},
+            "Insufficient reserved capacity. Contact customer",
+        ),
+    ],
+)
+def test_a_zone_without_capacity_fails_the_create(cloud: Cloud, ask: Ask, done: Done, zone: str, body: dict[str, Any], said: str) -> None:
+    """Status 8, in Google's words, and nothing is left: the same name is taken again."""
+    cloud.faults.add(Fault(do="stockout", zone=zone, provisioning="on-demand", times=1))
+    path = f"v2/projects/{{project}}/locations/{zone}/nodes"
+
+    error = done(HOST, "v2", ask("POST", HOST, path, body, nodeId="n")).body["error"]
+
+    assert error["code"] == 8
+    assert error["message"].startswith(said)
+    assert ask("GET", HOST, f"{path}/n").status == 404
+    assert "response" in done(HOST, "v2", ask("POST", HOST, path, body, nodeId="n")).body
+
+
+def test_a_project_without_quota_is_refused(cloud: Cloud, ask: Ask) -> None:
+    cloud.faults.add(Fault(do="quota", provisioning="spot"))
+
+    answer = ask("POST", HOST, NODES, NODE | {"schedulingConfig": {"spot": True}}, nodeId="n")
+
+    assert (answer.status, answer.body["error"]["status"]) == (429, "RESOURCE_EXHAUSTED")
+    said = "Quota limit 'TPUV6EPreemptiblePerProjectPerRegionForTPUAPI' has been exceeded. Limit: 0 in region us-east5."
+    assert answer.body["error"]["message"] == said
+    assert ask("GET", HOST, f"{NODES}/n").status == 404
+
+
+def test_a_wish_waits_while_a_stockout_lasts_and_fails_without_quota(cloud: Cloud, ask: Ask, queue: Callable[..., Any]) -> None:
+    cloud.faults.add(Fault(do="stockout", times=1))
+    cloud.faults.add(Fault(do="quota"))
+    queue(wish())
+    states = []
+    for _ in range(3):
+        cloud.clock.advance(60)
+        states.append(state(ask("GET", HOST, f"{QUEUED}/q")))
+
+    assert "WAITING_FOR_RESOURCES" in states
+    assert states[-1] == "FAILED"
+
+
+def test_a_name_is_taken_until_its_node_is_gone(cloud: Cloud, ask: Ask, done: Done) -> None:
+    """A preempted node keeps its name, and so does one that is being deleted."""
+    spot = NODE | {"schedulingConfig": {"spot": True}}
+    done(HOST, "v2", ask("POST", HOST, NODES, spot, nodeId="n"))
+    cloud.faults.add(Fault(do="preempt", path="nodes/n", times=1))
+    preempted = ask("GET", HOST, f"{NODES}/n").body["state"]
+    taken = [ask("POST", HOST, NODES, spot, nodeId="n")]
+    deleting = ask("DELETE", HOST, f"{NODES}/n")
+    meanwhile = ask("GET", HOST, f"{NODES}/n").body["state"]
+    taken.append(ask("POST", HOST, NODES, spot, nodeId="n"))
+    done(HOST, "v2", deleting)
+
+    assert (preempted, meanwhile) == ("PREEMPTED", "DELETING")
+    assert [answer.status for answer in taken] == [409, 409]
+    assert taken[1].body["error"]["message"] == "Resource 'projects/shop-prod/locations/us-east5-a/nodes/n' already exists"
+    assert done(HOST, "v2", ask("POST", HOST, NODES, spot, nodeId="n")).body["response"]["state"] == "READY"

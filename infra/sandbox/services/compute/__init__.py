@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Call, Service
 from infra.sandbox.services.compute import (
@@ -23,6 +25,9 @@ from infra.sandbox.services.compute import (
 )
 from infra.sandbox.services.compute.resources import check_name, kind, missing
 
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
+
 OF_A_PLACE = frozenset({"zones", "regions"})
 PLACES = OF_A_PLACE | {"global", "aggregated"}
 OF_MACHINES = frozenset({"instances", "disks", "instanceGroups", "instanceGroupManagers", "instanceGroupManagerResizeRequests"})
@@ -39,7 +44,6 @@ def _prepare(call: Call) -> None:
     if call.project:
         check_name(call)
     if call.project and call.method.resource in OF_MACHINES:
-        instances.end_what_is_over(call)
         managers.grant_requests(call)
     _global(call)
     words = [*call.owner.split("/"), *call.collection.split("/")]
@@ -50,6 +54,11 @@ def _prepare(call: Call) -> None:
     else:
         zones.check_region(call, words[3])
         automatic.subnetworks(call, "/".join(words))
+
+
+def _settle(cloud: Cloud) -> None:
+    instances.settle(cloud)
+    managers.settle(cloud)
 
 
 def _global(call: Call) -> None:
@@ -71,6 +80,7 @@ SERVICE = Service(
     kinds=(*instances.KINDS, *(item for group in (*GROUPS, certificates) for item in group.KINDS)),
     usual=kind(""),
     prepare=_prepare,
+    settle=_settle,
     handlers={
         "projects.get": zones.project,
         "zones.get": zones.get_zone,

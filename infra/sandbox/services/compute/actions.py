@@ -20,8 +20,10 @@ LABELS = "Labels fingerprint either invalid or resource labels have changed"
 LONG = {"instanceTemplates", "regionNetworkEndpointGroups", "nodeTemplates", "externalVpnGateways", "targetGrpcProxies"}
 LONG_DELETE = {"regionNetworkEndpointGroups", "nodeTemplates"}
 LONG_PATCH = {"firewalls", "networks", "sslPolicies"}
+PREEMPTED = "compute.instances.preempted"
 OWN = {
     "setTarget": "SetTarget",
+    "preempted": PREEMPTED,
     "targetTcpProxies.setBackendService": "TargetTcpProxySetBackendService",
     "reservations.update": "compute.allocations.update",
     "futureReservations.update": "update",
@@ -45,10 +47,16 @@ def operation_type(method: str, verb: str) -> str:
 
 
 class Operations(operations.ComputeOperations):
-    """Old health checks are health checks in operations that are done. Source: recorded traffic."""
+    """Old health checks are health checks in operations that are done; what Google does by itself has a name of its own. Recorded."""
+
+    def name(self, call: Call, verb: str) -> str:
+        name = super().name(call, verb)
+        return name.replace("/operation-", "/systemevent-") if verb == "preempted" else name
 
     def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
         answer = super().shown(cloud, service, operation)
+        if answer["operationType"] == PREEMPTED:
+            answer |= {"user": "system@google.com", "statusMessage": "Instance was preempted."}
         return answer if not operation["done"] else answer | {"targetLink": HEALTH.sub("/healthChecks/", answer["targetLink"])}
 
 

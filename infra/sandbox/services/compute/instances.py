@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from typing import TYPE_CHECKING
 
 from infra.catalog.places import region_of
 from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import automatic, fingerprints, links, zones
+from infra.sandbox.services.compute import automatic, capacity, fingerprints, links, zones
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
 from infra.sandbox.services.compute.resources import exists, kind, wrong
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 STAGING_AFTER = 5
 """Virtual seconds that a new machine is PROVISIONING before it is STAGING; at the end of its operation it is RUNNING."""
@@ -21,6 +25,12 @@ CREATE_SECONDS = 20
 ACCOUNT = re.compile(r"[a-z0-9-]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 IAM = "iam.googleapis.com"
 STOPPED = "TERMINATED"
+LIVES = ("PROVISIONING", "STAGING", "RUNNING")
+NOTICE_SECONDS = 30
+"""Virtual seconds that a preempted machine is STOPPING. Source: https://docs.cloud.google.com/compute/docs/instances/spot: a shutdown
+period of up to 30 seconds."""
+LEAST_WAIT, LONGEST_WAIT = 90, 7200
+"""Seconds that a flex-start machine may wait; 0: it comes at once or not at all. Source: Google's page "Create a Flex-start VM"."""
 SHIELD = {"enableSecureBoot": False, "enableVtpm": True, "enableIntegrityMonitoring": True}
 """What is on by default. Source: the document's descriptions of ShieldedInstanceConfig."""
 
@@ -31,6 +41,7 @@ def _fill(call: Call, body: Body) -> None:
     check_machine(zone, body["machineType"])
     _accelerators(call, body, zone)
     scheduling(body)
+    _check_wait(call, body)
     check_accounts(call, body)
     for index, card in enumerate(body.setdefault("networkInterfaces", [{}])):
         _interface(call, card, index, region_of(zone))
@@ -205,22 +216,82 @@ def begin(call: Call, body: Body) -> None:
         body["resourceStatus"] = {"scheduling": {"terminationTimestamp": pacific(call.now + CREATE_SECONDS + int(limit))}}
 
 
-def end_what_is_over(call: Call) -> None:
-    """Stops or deletes machines whose time is up."""
-    for _, name, body in call.cloud.store.every(links.HOST, f"projects/{call.project}/zones/"):
+def _lacks(call: Call, body: Body) -> Body | None:
+    return capacity.lacking(call, call.word("zones"), body)
+
+
+def _waits(call: Call, body: Body) -> float:
+    """Flex-start machines wait for capacity as long as their request says: they are PENDING."""
+    asked = call.body.get("params", {}).get("requestValidForDuration")
+    if asked is None or capacity.provisioning(body) != "flex-start":
+        return 0.0
+    return float(asked.get("seconds", 0))
+
+
+def _check_wait(call: Call, body: Body) -> None:
+    """
+    Raises:
+        Refused: It says how long it waits, and no machine may wait so, or so long. The words are ours.
+    """
+    asked = call.body.get("params", {}).get("requestValidForDuration")
+    if asked is None:
+        return
+    seconds = int(asked.get("seconds", 0))
+    if capacity.provisioning(body) != "flex-start":
+        raise wrong("params.requestValidForDuration", f"{seconds}s", "Only an instance with provisioning model FLEX_START can wait.")
+    if seconds and not LEAST_WAIT <= seconds <= LONGEST_WAIT:
+        said = f"Must be 0, or between {LEAST_WAIT} and {LONGEST_WAIT} seconds."
+        raise wrong("params.requestValidForDuration", f"{seconds}s", said)
+
+
+def settle(cloud: Cloud) -> None:
+    """Ends machines whose time is up, and those that a fault takes away."""
+    for name, body in cloud.store.of_kind(links.HOST, "instances"):
         ends = body.get("resourceStatus", {}).get("scheduling", {}).get("terminationTimestamp", "")
-        if name.split("/")[4] != "instances" or not ends or dt.datetime.fromisoformat(ends).timestamp() > call.now:
-            continue
-        end(call, name, body)
+        moment = dt.datetime.fromisoformat(ends).timestamp() if ends else None
+        if moment is not None and moment <= cloud.moment and body.get("status") in LIVES:
+            with cloud.at(moment):
+                end(cloud, name, body)
+        elif body.get("status") == "RUNNING" and _is_spot(body) and cloud.faults.preempts(f"{links.HOST}/{name}"):
+            preempt(cloud, name, body)
 
 
-def end(call: Call, name: str, body: Body) -> None:
+def _is_spot(body: Body) -> bool:
+    return capacity.provisioning(body) == "spot"
+
+
+def end(cloud: Cloud, name: str, body: Body) -> None:
     """Google takes a machine away: as its `instanceTerminationAction` says."""
-    if body["scheduling"].get("instanceTerminationAction", "STOP") == "DELETE":
-        remove_disks(call, body)
-        call.cloud.remove(links.HOST, name)
+    if _deletes(body):
+        remove_disks(cloud, body)
+        cloud.remove(links.HOST, name)
     else:
-        call.cloud.store.put(links.HOST, name, {**body, "status": STOPPED, "resourceStatus": {}, "lastStopTimestamp": pacific(call.now)})
+        cloud.store.put(links.HOST, name, {**body, **_stopped(cloud)})
+
+
+def preempt(cloud: Cloud, name: str, body: Body) -> None:
+    """
+    Google needs a Spot machine's place: it is STOPPING for the time of the notice, then gone or TERMINATED as its action says.
+
+    The zone's operations tell of it as `compute.instances.preempted`, of system@google.com.
+    Sources: https://docs.cloud.google.com/compute/docs/instances/create-use-spot, "detect preemption"; a log entry quoted in the public
+    repository of spot-interruption-exporter.
+    """
+    deletes = _deletes(body)
+    if deletes:
+        remove_disks(cloud, body)
+        body = {**body, "disks": []}
+    call = cloud.inside(cloud.services[links.HOST], "compute.instances.stop", name, "v1")
+    cloud.store.put(links.HOST, name, {**body, "status": "STOPPING"})
+    operations.start(call, "preempted", None if deletes else body, NOTICE_SECONDS, sets=_stopped(cloud, NOTICE_SECONDS), certain=True)
+
+
+def _deletes(body: Body) -> bool:
+    return bool(body["scheduling"].get("instanceTerminationAction", "STOP") == "DELETE")
+
+
+def _stopped(cloud: Cloud, later: float = 0.0) -> Body:
+    return {"status": STOPPED, "resourceStatus": {}, "lastStopTimestamp": pacific(cloud.moment + later)}
 
 
 def _show(call: Call, body: Body) -> Body:
@@ -237,10 +308,10 @@ def check_deletable(call: Call, body: Body) -> None:
         raise Refused(400, said, reason="invalidResourceUsage")
 
 
-def remove_disks(call: Call, body: Body) -> None:
+def remove_disks(cloud: Cloud, body: Body) -> None:
     for disk in body.get("disks", []):
         if disk.get("autoDelete") and links.name_of(disk.get("source", "")):
-            call.cloud.remove(links.HOST, links.name_of(disk["source"]))
+            cloud.remove(links.HOST, links.name_of(disk["source"]))
 
 
 KINDS = (
@@ -248,8 +319,11 @@ KINDS = (
         "instances",
         fill=_fill,
         show=_show,
-        undone=remove_disks,
-        during={"create": {"status": "PROVISIONING"}},
+        lacks=_lacks,
+        waits=_waits,
+        granted=begin,
+        undone=lambda call, body: remove_disks(call.cloud, body),
+        during={"create": {"status": "PROVISIONING"}, "wait": {"status": "PENDING"}},
         ready={"status": "RUNNING"},
         seconds={"create": CREATE_SECONDS},
     ),

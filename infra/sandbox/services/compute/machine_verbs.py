@@ -4,28 +4,61 @@ from __future__ import annotations
 
 from typing import Any
 
+from infra.catalog.places import region_of
 from infra.sandbox import operations, verbs
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import fingerprints, instances, links
+from infra.sandbox.services.compute import capacity, fingerprints, instances, links
 from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.fingerprints import renewed
-from infra.sandbox.services.compute.resources import missing
+from infra.sandbox.services.compute.resources import missing, wrong
 from infra.sandbox.verbs import opened
+
+
+def insert(call: Call) -> Any:
+    """
+    A new machine, also from a template: `sourceInstanceTemplate`, with what the body says instead.
+
+    Source: https://docs.cloud.google.com/compute/docs/instances/create-vm-from-instance-template: overrides are a JSON merge patch
+    (RFC 7396): labels are merged by their keys, and a list, such as disks or the items of the metadata, takes the place of the template's.
+    """
+    if wanted := call.query.get("sourceInstanceTemplate"):
+        call.body = verbs.merge_patch(_properties(call, wanted), call.raw, call.body)
+    return verbs.create(call)
+
+
+def _properties(call: Call, wanted: str) -> Body:
+    """
+    What a template says of its machines.
+
+    Raises:
+        Refused: There is none, or it is of another region: the words of that are ours.
+    """
+    link = links.place(call, "global/instanceTemplates", wanted)
+    template = links.stored(call, link)
+    if template is None:
+        raise missing(links.name_of(link) or wanted)
+    if "region" in template and links.last(template["region"]) != region_of(call.word("zones")):
+        raise wrong("sourceInstanceTemplate", link, f"A template of {links.last(template['region'])} makes no instance in another region.")
+    made = links.normalise(template["properties"], call.project)
+    return {key: value for key, value in made.items() if key != "resourceManagerTags"}  # a field of templates alone
 
 
 def delete(call: Call) -> Any:
     """The machine stops; disks that are its own go with it."""
     body = opened(call)
     instances.check_deletable(call, body)
-    instances.remove_disks(call, body)
+    instances.remove_disks(call.cloud, body)
     call.cloud.store.put(links.HOST, call.target, {**body, "disks": [], "status": "STOPPING"})
     return operations.start(call, "delete", None, instances.CREATE_SECONDS, empty=True)
 
 
 def start(call: Call) -> Any:
+    """A machine that was stopped needs capacity anew: without it, it stays as it is."""
     body = opened(call)
+    if lacking := capacity.lacking(call, call.word("zones"), body):
+        return operations.start(call, call.method.verb, body, instances.CREATE_SECONDS, error=lacking, back={})
     instances.begin(call, body)
     return act(call, body, seconds=instances.CREATE_SECONDS, during={"status": "STAGING"}, sets={"status": "RUNNING"})
 
@@ -169,7 +202,7 @@ def simulate_maintenance(call: Call) -> Any:
     operation = act(call, body)
     if body["scheduling"].get("provisioningModel") == "SPOT":
         verbs.quiet(call)
-        instances.end(call, call.target, body)
+        instances.preempt(call.cloud, call.target, body)
     return operation
 
 
@@ -190,6 +223,7 @@ def serial_port(call: Call) -> Any:
 HANDLERS = {
     f"instances.{verb}": handler
     for verb, handler in {
+        "insert": insert,
         "delete": delete,
         "update": update,
         "start": start,

@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import hashlib
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.catalog.places import region_of
 from infra.sandbox import operations, verbs
@@ -14,11 +14,14 @@ from infra.sandbox.clock import pacific
 from infra.sandbox.discovery import document
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import fingerprints, instances, links, zones
+from infra.sandbox.services.compute import capacity, fingerprints, instances, links, zones
 from infra.sandbox.services.compute.actions import act
 from infra.sandbox.services.compute.groups import keep_members, members
 from infra.sandbox.services.compute.resources import kind, missing, unused, wrong
 from infra.sandbox.verbs import opened
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 ACTIONS = (
     "abandoning", "creating", "creatingWithoutRetries", "deleting", "none", "recreating", "refreshing",
@@ -115,7 +118,8 @@ def _show_manager(call: Call, body: Body) -> Body:
         machine = links.stored(call, member["instance"])
         states.append(machine["status"] if machine else "")
     running = states.count("RUNNING")
-    actions = dict.fromkeys(ACTIONS, 0) | {"none": running, "creating": len(states) - running}
+    wanted = body.get("targetSize", 0) if call.cloud.store.fact(f"lacking/{links.name_of(body['selfLink'])}") else len(states)
+    actions = dict.fromkeys(ACTIONS, 0) | {"none": running, "creating": wanted - running}
     stable = running == body.get("targetSize", 0)
     status = {
         "isStable": stable,
@@ -127,16 +131,61 @@ def _show_manager(call: Call, body: Body) -> Body:
 
 
 def _reach(call: Call, body: Body, size: int) -> None:
-    """Makes or deletes machines until there are *size*."""
+    """
+    Makes or deletes machines until there are *size*, as far as the zone has capacity: in BULK mode for all of them or for none.
+
+    What could not be made is tried again and again. Source: InstanceGroupManagerTargetSizePolicy.mode in the discovery document.
+    """
     if not 0 <= size <= MOST:
         raise wrong("targetSize", size, f"Must be between 0 and {MOST}.")
     group = links.name_of(body["instanceGroup"])
     items = members(call, group)
     while len(items) > size:
         _delete_member(call, items.pop())
-    while len(items) < size:
+    lacking = None
+    for index in range(size - len(items)):
+        if (index == 0 or not _is_bulk(body)) and (lacking := _lacks(call, body)):
+            break
         items.append({"instance": links.LINK + _new_member(call, body)})
     keep_members(call, group, items)
+    looks = {"next": call.now + operations.LOOKS_SECONDS, "at": pacific(call.now), "error": lacking} if lacking else None
+    if looks or call.cloud.store.fact(f"lacking/{call.target}"):
+        call.cloud.store.set_fact(f"lacking/{call.target}", looks)
+
+
+def _lacks(call: Call, body: Body) -> Body | None:
+    """A zone of a regional group is not known before its machine is: such a group lacks what a fault without a zone says."""
+    words = call.target.split("/")
+    zone = words[3] if words[2] == "zones" else ""
+    return capacity.lacking(call, zone, (links.stored(call, body["instanceTemplate"]) or {}).get("properties", {}))
+
+
+def settle(cloud: Cloud) -> None:
+    """Looks again for capacity, forgets machines that Google took away, and puts others in their place where the group is repaired."""
+    for name, body in cloud.store.of_kind(links.HOST, "instanceGroupManagers"):
+        if "instanceGroup" not in body:
+            continue
+        call = cloud.inside(cloud.services[links.HOST], "compute.instanceGroupManagers.insert", name, "v1")
+        while (looks := cloud.store.fact(f"lacking/{name}")) and looks["next"] <= cloud.moment:
+            with cloud.at(looks["next"]):
+                _reach(call, body, body["targetSize"])
+        _replace_lost(call, body)
+
+
+def _replace_lost(call: Call, body: Body) -> None:
+    """
+    Machines that were preempted. A group in BULK mode gets no other ones: instances are added to an empty group only.
+
+    Source: https://docs.cloud.google.com/compute/docs/instance-groups/about-bulk-mode, read 2026-11.
+    """
+    group = links.name_of(body["instanceGroup"])
+    items = members(call, group)
+    left = [item for item in items if links.stored(call, item["instance"]) is not None]
+    if len(left) == len(items):
+        return
+    keep_members(call, group, left)
+    if not _is_bulk(body) and body.get("instanceLifecyclePolicy", {}).get("defaultActionOnFailure", "REPAIR") == "REPAIR":
+        _reach(call, body, body["targetSize"])
 
 
 def _new_member(call: Call, body: Body) -> str:
@@ -150,6 +199,7 @@ def _new_member(call: Call, body: Body) -> str:
     machine = copy.deepcopy(template.get("properties", {})) | {"name": links.last(name)}
     for field in ("fingerprint", "kind"):
         machine.get("metadata", {}).pop(field, None)
+    _patch(machine, body.get("allInstancesConfig", {}).get("properties", {}))
     insert = document("compute.v1").method("compute.instances.insert")
     assert insert is not None
     inside = dataclasses.replace(
@@ -161,6 +211,15 @@ def _new_member(call: Call, body: Body) -> str:
     return name
 
 
+def _patch(machine: Body, config: Body) -> None:
+    """Labels and metadata of the group, over those of the template by their keys: InstancePropertiesPatch in the discovery document."""
+    if labels := config.get("labels"):
+        machine["labels"] = machine.get("labels", {}) | labels
+    if metadata := config.get("metadata"):
+        kept = [item for item in machine.get("metadata", {}).get("items", []) if item["key"] not in metadata]
+        machine["metadata"] = {"items": [*kept, *({"key": key, "value": value} for key, value in metadata.items())]}
+
+
 def _zones_of(region: str) -> list[str]:
     return [zone for zone in zones.names() if region_of(zone) == region]
 
@@ -169,7 +228,7 @@ def _delete_member(call: Call, member: Body) -> None:
     name = links.name_of(member["instance"])
     body = call.cloud.store.get(links.HOST, name)
     if body is not None:
-        instances.end(call, name, {**body, "scheduling": {"instanceTerminationAction": "DELETE"}})
+        instances.end(call.cloud, name, {**body, "scheduling": {"instanceTerminationAction": "DELETE"}})
 
 
 def resize(call: Call) -> Any:
@@ -220,6 +279,18 @@ def list_managed(call: Call) -> Any:
             }
         )
     return {"managedInstances": items} if items else {}
+
+
+def list_errors(call: Call) -> Any:
+    """Why machines are not made yet. Source: InstanceManagedByIgmError in the discovery document."""
+    call.target = call.owner
+    body = verbs.stored(call)
+    looks = call.cloud.store.fact(f"lacking/{call.target}")
+    if not looks:
+        return {}
+    error = {"code": looks["error"]["compute_code"], "message": looks["error"]["message"]}
+    action = {"action": "CREATING", "version": {"instanceTemplate": body["instanceTemplate"]}}
+    return {"items": [{"error": error, "instanceActionDetails": action, "timestamp": looks["at"]}]}
 
 
 def delete_instances(call: Call) -> Any:
@@ -303,6 +374,7 @@ HANDLERS = {
             "delete": delete_manager,
             "resize": resize,
             "listManagedInstances": list_managed,
+            "listErrors": list_errors,
             "deleteInstances": delete_instances,
             "recreateInstances": recreate_instances,
         }.items()

@@ -73,6 +73,9 @@ def kind(
     ready: Body | None = None,
     seconds: Mapping[str, float] | None = None,
     show: Callable[[Call, Body], Body] | None = None,
+    lacks: Callable[[Call, Body], Body | None] = nothing,
+    waits: Callable[[Call, Body], float] = lambda call, body: 0.0,
+    granted: Change = nothing,
     undone: Change = nothing,
 ) -> Kind:
     """
@@ -110,6 +113,9 @@ def kind(
         check=check,
         changed=follows,
         release=release,
+        lacks=lacks,
+        waits=waits,
+        granted=granted,
         undone=undone,
         show=lambda call, body: shown(call, show(call, body) if show else body),
         not_found=lambda call: missing(call.target),

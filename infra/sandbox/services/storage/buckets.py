@@ -12,7 +12,8 @@ from infra.sandbox.clock import rfc3339
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Answer, Body, Call
 from infra.sandbox.services.storage import access
-from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, check_metageneration, generation, merged, refused, rfc3339_ms, there
+from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, check_metageneration, generation, refused, rfc3339_ms, there
+from infra.sandbox.verbs import merge_patch
 
 MULTI = ("US", "EU", "ASIA")
 DUAL = re.compile(r"(NAM4|EUR[4578]|ASIA1)$")
@@ -130,7 +131,7 @@ def list_(call: Call) -> Any:
 
 def patch(call: Call) -> Any:
     """JSON merge patch: null removes."""
-    return _change(call, merged(there(call), call.raw, call.body))
+    return _change(call, merge_patch(there(call), call.raw, call.body))
 
 
 def update(call: Call) -> Any:

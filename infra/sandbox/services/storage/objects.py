@@ -13,7 +13,8 @@ from infra.sandbox import lists
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.service import Answer, Body, Call
 from infra.sandbox.services.storage.checksum import crc32c
-from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, generation, merged, precondition, refused, rfc3339_ms, there
+from infra.sandbox.services.storage.parts import HOST, LINK, PAGE, generation, precondition, refused, rfc3339_ms, there
+from infra.sandbox.verbs import merge_patch
 
 BYTES = "storage bytes"
 """Where the store has the objects' own bytes."""
@@ -179,7 +180,7 @@ def _folders(call: Call, prefix: str, delimiter: str) -> Iterator[str]:
 def patch(call: Call) -> Any:
     before = _there(call)
     _check(call, before)
-    return _change(call, before, merged(before, call.raw, call.body))
+    return _change(call, before, merge_patch(before, call.raw, call.body))
 
 
 def update(call: Call) -> Any:

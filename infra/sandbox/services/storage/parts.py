@@ -43,21 +43,6 @@ def precondition() -> Refused:
     return refused(412, "At least one of the pre-conditions you specified did not hold.", "conditionNotMet")
 
 
-def merged(before: Body, raw: Body, checked: Body) -> Body:
-    """JSON merge patch (RFC 7396): *raw* tells what is null, *checked* has the values."""
-    after = dict(before)
-    for key, value in raw.items():
-        if value is None:
-            after.pop(key, None)
-        elif isinstance(value, dict) and isinstance(before.get(key), dict):
-            after[key] = merged(before[key], value, checked.get(key, {}))
-        elif isinstance(value, dict):
-            after[key] = merged({}, value, checked.get(key, {}))
-        elif key in checked:
-            after[key] = checked[key]
-    return after
-
-
 def generation(call: Call) -> str:
     """Microseconds since 1970, never twice."""
     return str(int(call.now * 1_000_000) + call.cloud.store.next("generations"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from infra.sandbox import lists
 from infra.sandbox.operations import LongRunning, tpu_metadata
 from infra.sandbox.service import Body, Service
 from infra.sandbox.services.tpu import nodes, offers, queued
@@ -26,5 +27,6 @@ SERVICE = Service(
     operations=TpuOperations(metadata=tpu_metadata(lambda verb: {"patch": "update"}.get(verb, verb), "v2")),
     kinds=(nodes.NODE, queued.QUEUED),
     handlers={**nodes.HANDLERS, **queued.HANDLERS, **offers.HANDLERS},
-    prepare=queued.settle,
+    verbs={"list": lists.everywhere},  # what `--zone=-` of Google's command line asks for
+    settle=queued.settle,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 from typing import Any
 
@@ -9,7 +10,7 @@ from infra.catalog import tpu, zones
 from infra.sandbox import operations, verbs
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.operations import number
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, rpc_error
 from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
 
@@ -18,6 +19,11 @@ SCOPES = ["devstorage.read_write", "logging.write", "service.management", "servi
 """Scopes of a node that asks for none, in the order that they are answered. Source: recorded traffic of tpu v2, 2026-08."""
 
 
+RESERVED = "Insufficient reserved capacity. Contact customer support to increase your reservation."
+NO_CAPACITY = (
+    'There is no more capacity in the zone "{zone}"; you can try in another zone where Cloud TPU Nodes are offered '
+    "(see https://cloud.google.com/tpu/docs/regions)"
+)
 TYPE = {"v5e": "V5LITE_POD"}
 """Generations that the API's AcceleratorConfig writes in a way of its own. Source: the discovery document."""
 MASKABLE = ("description", "tags", "labels", "metadata", "networkConfig.enableExternalIps")
@@ -29,7 +35,7 @@ def accelerator_config(shape: tpu.TpuShape) -> Body:
 
 
 def fill(call: Call, body: Body) -> None:
-    shape = shape_of(call, body, _provisioning(body))
+    shape = shape_of(call, body, provisioning(body))
     zone, project = call.word("locations"), call.project
     region = zone.rpartition("-")[0]
     network = body.setdefault("networkConfig", {})
@@ -85,7 +91,32 @@ def shape_of(call: Call, body: Body, provisioning: str) -> tpu.TpuShape:
     return shape
 
 
-def _provisioning(body: Body) -> str:
+def lacks(call: Call, body: Body, way: str = "") -> Body | None:
+    """
+    Error that a create ends with where a fault says that the zone has no capacity.
+
+    Words: https://github.com/hashicorp/terraform-provider-google/issues/21243 (code 8), and for v5p, which is asked for as if reserved,
+    https://github.com/skypilot-org/skypilot/issues/4579. Both read 2026-11.
+
+    Raises:
+        Refused: The project has no quota there, says a fault: words of https://github.com/marin-community/marin/pull/1612; of other
+            generations the name of the limit is made like that one.
+    """
+    zone, way = call.word("locations"), way or provisioning(body)
+    shape = tpu.shape(body["acceleratorType"]) if body.get("acceleratorType") else _of_topology(body.get("acceleratorConfig", {}))
+    found = call.cloud.faults.lacks(f"{HOST}/{call.target}", zone, way)
+    if found == "quota":
+        kind = "Preemptible" if way == "spot" else ""
+        limit = f"TPU{shape.generation.upper()}{kind}PerProjectPerRegionForTPUAPI"
+        raise Refused(429, f"Quota limit '{limit}' has been exceeded. Limit: 0 in region {zone.rpartition('-')[0]}.")
+    if found == "stockout":
+        reserved = shape.generation == "v5p" and way == "on-demand"
+        id = hashlib.sha256(call.target.encode()).hexdigest()[:16]
+        return rpc_error("RESOURCE_EXHAUSTED", f"{RESERVED if reserved else NO_CAPACITY.format(zone=zone)} [EID: 0x{id}]")
+    return None
+
+
+def provisioning(body: Body) -> str:
     scheduling = body.get("schedulingConfig", {})
     if scheduling.get("spot") or scheduling.get("preemptible"):
         return "spot"
@@ -154,6 +185,7 @@ NODE = Kind(
     ready={"state": "READY"},
     fill=fill,
     check=_check,
+    lacks=lacks,
     made=made,
 )
 HANDLERS = {"projects.locations.nodes.start": start, "projects.locations.nodes.stop": stop}

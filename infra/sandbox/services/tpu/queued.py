@@ -2,7 +2,8 @@
 Queued resources: a wish for nodes, and what becomes of it.
 
 CREATING, then ACCEPTED, then PROVISIONING while its nodes are made, then ACTIVE; WAITING_FOR_RESOURCES where a fault says that the zone is
-out of them (`fail` on a node's path: RESOURCE_EXHAUSTED), FAILED where it fails with another status, or `validUntil` passes first;
+out of them (`stockout`, or `fail` on a node's path: RESOURCE_EXHAUSTED), FAILED where it fails with another status, or `validUntil` passes
+first;
 SUSPENDING, then SUSPENDED when its nodes are gone or preempted (`preempt`).
 Source: the states in the discovery document; Google's page on managing queued resources.
 """
@@ -13,14 +14,17 @@ import copy
 import datetime as dt
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.sandbox import operations, verbs
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.refused import Refused, invalid
+from infra.sandbox.refused import Refused, invalid, rpc_error
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.tpu import nodes
 from infra.sandbox.services.tpu.nodes import HOST
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 RESOURCE = "projects.locations.queuedResources"
 WAITS, BUILDS, RETRIES = 60.0, 300.0, 60.0
@@ -75,16 +79,16 @@ def _wanted(body: Body) -> Iterator[tuple[str, Body]]:
             yield f"{parent}/nodes/{prefix}-{index}", spec["node"] | {"multisliceNode": True}
 
 
-def settle(call: Call) -> None:
-    """Moves every queued resource on to now. Runs before each request of the API."""
-    every = {name: body for _, name, body in call.cloud.store.every(HOST, "projects/")}
+def settle(cloud: Cloud) -> None:
+    """Moves every queued resource on to now, and takes nodes away where a fault says so."""
+    every = {name: body for _, name, body in cloud.store.every(HOST, "projects/")}
     for name, body in every.items():
         if "/queuedResources/" in name:
-            _advance(replace(call, owner=name, collection="", target=name), body)
+            _advance(cloud.inside(cloud.services[HOST], f"tpu.{RESOURCE}.create", name, "v2"), body)
         elif body.get("state") == "DELETING" and body.get("queuedResource", name) not in every:
-            call.cloud.remove(HOST, name)  # by the force of a delete that has ended
-        elif body.get("state") == "READY" and _is_spot(body) and call.cloud.faults.preempts(f"{HOST}/{name}"):
-            call.cloud.store.put(HOST, name, body | {"state": "PREEMPTED"})
+            cloud.remove(HOST, name)  # by the force of a delete that has ended
+        elif body.get("state") == "READY" and _is_spot(body) and cloud.faults.preempts(f"{HOST}/{name}"):
+            cloud.store.put(HOST, name, body | {"state": "PREEMPTED"})
 
 
 def _is_spot(node: Body) -> bool:
@@ -144,7 +148,7 @@ def _provision(call: Call, body: Body, moment: float) -> None:
         _set(body, "FAILED", None, {"failedData": {"error": error}})
         return
     wanted = list(_wanted(body))
-    errors = (call.cloud.faults.operation(replace(call, target=name), "create") for name, _ in wanted)
+    errors = (_lacking(replace(call, target=name), node, _provisioning(body)) for name, node in wanted)
     failed: Body | None = next((one for one in errors if one), None)
     if failed:
         if failed["status"] == "RESOURCE_EXHAUSTED":
@@ -159,6 +163,14 @@ def _provision(call: Call, body: Body, moment: float) -> None:
         nodes.fill(replace(call, target=name), made)
         call.cloud.store.put(HOST, name, {**made, "state": "CREATING"})
     _set(body, "PROVISIONING", moment + BUILDS)
+
+
+def _lacking(call: Call, node: Body, way: str) -> Body | None:
+    """Error of a node's create: no quota is no refusal here, since the wish was taken long ago."""
+    try:
+        return call.cloud.faults.operation(call, "create") or nodes.lacks(call, node, way)
+    except Refused as refused:
+        return rpc_error("FAILED_PRECONDITION", refused.message)
 
 
 def _set(body: Body, state: str, moment: float | None, more: Body | None = None) -> None:

@@ -201,6 +201,7 @@ def test_spot_machine_is_preempted_by_a_maintenance_event(network: Any) -> None:
     network.make(f"{ZONE}/instances", machine(scheduling=spot))
 
     network.do("POST", f"{ZONE}/instances/vm/simulateMaintenanceEvent")
+    network.cloud.clock.advance(30)
 
     assert network.ask("GET", f"{ZONE}/instances/vm").status == 404
 

@@ -1,0 +1,39 @@
+"""One stack of a command, and the cloud that it works on: the sandbox of this checkout, or Google's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra.errors import AccelformError, ExitCode, MachineError
+
+if TYPE_CHECKING:
+    from infra.stack import StackSpec
+
+
+class CloudError(AccelformError):
+    """The cloud refused, or did not answer."""
+
+    exit_code = ExitCode.CLOUD
+
+
+def stack_spec(stack: str, folder: Path) -> StackSpec:
+    from infra.check import stack_files
+    from infra.stack import StackSpec
+
+    (file,) = stack_files([stack], folder)
+    return StackSpec.load(file.path)
+
+
+def stack_sandbox(stack: str, *, cloud: bool) -> str:
+    """Address of this checkout's sandbox; empty for Google Cloud."""
+    if cloud:
+        return ""
+    from infra.local import project, up
+    from infra.local.home import Home
+    from infra.sandbox import process
+
+    home = Home.of(project.checkout(Path.cwd()))
+    if stack not in up.standing(home):
+        raise MachineError(f"stack {stack} is not up on this machine\n  fix: accelform up {stack}; or --cloud, for the one in Google Cloud")
+    return process.start(home.sandbox).base

@@ -1,0 +1,135 @@
+"""All that may stand under a job's name, in every zone and form: looked at, and taken away until it is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from infra.job_plan import JobPlan
+from infra.operate.jobs.group import Group
+from infra.operate.jobs.instance import Instance
+from infra.operate.jobs.machine import Form, Machine
+from infra.operate.jobs.node import Node
+from infra.provider.calls import TRANSIENT, GoogleError, UnclearError
+from infra.provider.google import Google
+from infra.provider.server import ProviderError
+
+POLL_SECONDS = (5.0, 60.0)
+"""Between two looks at what goes: at first, and at most."""
+GONE_SECONDS = 1800.0
+"""How long a machine may take to go."""
+AGAIN_SECONDS = 300.0
+"""After this a machine that is still there is told to go once more."""
+NOT_THERE = 404
+REFUSED_IN_STATE = (400, 409, 412)
+"""A service that says these to a delete has the machine in a state in which it cannot go."""
+NOT_USED = (400, 403, 404, 501)
+"""What a form that the plan does not have may be answered with: its API is not on, or is not in that zone."""
+
+
+class StaysError(ProviderError):
+    """A machine does not go."""
+
+
+class Fleet:
+    """
+    Machines of one job.
+
+    Args:
+        google: Google's APIs.
+        plan: The job.
+        zones: Where they may stand.
+        now: Seconds since 1970.
+        wait: Waits for seconds.
+        say: Is told what is done.
+    """
+
+    def __init__(
+        self,
+        google: Google,
+        plan: JobPlan,
+        zones: Iterable[str],
+        now: Callable[[], float],
+        wait: Callable[[float], None],
+        say: Callable[[str], None],
+    ) -> None:
+        self._used = {way.form for way in plan.machines}
+        self._zones = tuple(dict.fromkeys(zones))
+        self._now = now
+        self._wait = wait
+        self._say = say
+        self.forms: dict[str, Form] = {"instance": Instance(google, plan), "group": Group(google, plan), "node": Node(google, plan)}
+
+    def found(self) -> list[Machine]:
+        """
+        What stands anywhere.
+
+        Raises:
+            ProviderError: That cannot be told.
+        """
+        return [machine for zone in self._zones for form in self.forms.values() if (machine := self._look(form, zone))]
+
+    def clear(self, keep: Callable[[Machine], bool] = lambda machine: False) -> None:
+        """
+        Takes all away but what is to be kept, and comes back when it is gone.
+
+        Raises:
+            StaysError: Something does not go.
+            ProviderError: The cloud refused, or did not answer.
+        """
+        until = self._now() + GONE_SECONDS
+        told: dict[tuple[str, str], float] = {}
+        refused: dict[tuple[str, str], str] = {}
+        waited: list[Machine] = []
+        pause = POLL_SECONDS[0]
+        while machines := [machine for machine in self._again(waited) or self.found() if not keep(machine)]:
+            if self._now() >= until:
+                raise StaysError("\n".join(self._stays(machine, refused) for machine in machines))
+            for machine in machines:
+                key = (machine.form, machine.zone)
+                if self._now() >= told.get(key, 0.0) + AGAIN_SECONDS and not (machine.phase == "leaving" and key in told):
+                    said = self._remove(machine)
+                    if said:
+                        if said != refused.get(key):
+                            self._say(f"{machine.about}: cannot go yet, and is waited for: {said}")
+                        refused[key] = said
+                    else:
+                        told[key] = self._now()
+            waited = machines
+            self._wait(pause)
+            pause = min(pause * 1.5, POLL_SECONDS[1])
+
+    def _again(self, machines: Iterable[Machine]) -> list[Machine]:
+        """Those that are still there: only when none is, all places are looked at once more."""
+        return [there for one in machines if (there := self._look(self.forms[one.form], one.zone))]
+
+    def _remove(self, machine: Machine) -> str:
+        """Tells one to go; empty, or why it cannot in its state."""
+        try:
+            self.forms[machine.form].remove(machine.zone)
+        except UnclearError:
+            return ""  # whether it goes is seen
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                self._say(f"{machine.about}: was gone already")
+                return ""
+            if error.code not in REFUSED_IN_STATE:
+                raise
+            return str(error)
+        self._say(f"{machine.about}: is deleted")
+        return ""
+
+    def _stays(self, machine: Machine, refused: dict[tuple[str, str], str]) -> str:
+        said = refused.get((machine.form, machine.zone), "")
+        why = f": {said}" if said else ""
+        return (
+            f"the {machine.about}, is there {GONE_SECONDS / 60:.0f} min after it was told to go{why}\n"
+            f"  fix: it can go once it has left the state {machine.state}; the sweep tries again every hour"
+        )
+
+    def _look(self, form: Form, zone: str) -> Machine | None:
+        try:
+            return form.look(zone)
+        except GoogleError as error:
+            if form.form not in self._used and error.code in NOT_USED and error.code not in TRANSIENT:
+                return None
+            raise

@@ -1,0 +1,104 @@
+"""What a runner asks of a machine, whatever it is made by. Each form is a file: an instance, a group of them, a node."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from infra.job_plan import MachinePlan
+
+RUN_LABEL = "accelform-run"
+TRY_LABEL = "accelform-try"
+METADATA_KEY = "accelform-run"
+"""Metadata of a machine: what its start script needs to know of the run, as JSON with `env` and `state`."""
+
+Phase = Literal["coming", "running", "leaving", "ended"]
+"""`leaving`: is going, by itself or since it was told to. `ended`: stands there and works no more."""
+
+FORMS = ("instance", "group", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What stands under the job's name in one zone."""
+
+    form: str
+    zone: str
+    state: str
+    """In the service's word."""
+    phase: Phase
+    run: str
+    """Label of the run it was made for, in small letters; empty where it has none."""
+    number: str
+    """Label of the try."""
+    since: str
+    """Since when the service says that it is there."""
+
+    @property
+    def about(self) -> str:
+        return f"{self.form} in {self.zone}, {self.state}"
+
+    def is_of(self, run: str, number: int) -> bool:
+        return (self.run, self.number) == (run.lower(), str(number))
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One machine that is asked for."""
+
+    way: MachinePlan
+    run: str
+    number: int
+    env: Mapping[str, str]
+    """Environment of its container that is of this try."""
+    state: str
+    """Folder for what its hosts say."""
+    run_seconds: int
+    """After this it ends by itself."""
+    wait_seconds: int
+    """How long a flex-start machine may be waited for."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """A label's value has small letters only."""
+        return {RUN_LABEL: self.run.lower(), TRY_LABEL: str(self.number)}
+
+    @property
+    def metadata(self) -> str:
+        return json.dumps({"env": dict(self.env), "state": self.state}, sort_keys=True)
+
+    def request_id(self, zone: str) -> str:
+        """The same for the same: so that the service knows a call that is sent again."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"accelform/{self.run}/{self.number}/{zone}"))
+
+
+class Form(Protocol):
+    """How machines of one form are asked for, made and taken away. All go by the one name of the job."""
+
+    form: str
+
+    def look(self, zone: str) -> Machine | None:
+        """What stands in a zone."""
+
+    def make(self, zone: str, order: Order) -> dict[str, Any]:
+        """
+        Begins to make one, and says the operation.
+
+        Raises:
+            GoogleError: Google refused; 409 where one of that name is there.
+            UnclearError: Whether it was begun is not known.
+        """
+
+    def failure(self, zone: str, operation: Mapping[str, Any]) -> tuple[int | str, str] | None:
+        """Code and words, where what was begun has failed."""
+
+    def remove(self, zone: str) -> None:
+        """
+        Begins to take it away.
+
+        Raises:
+            GoogleError: Google refused; 404 where none is there.
+        """

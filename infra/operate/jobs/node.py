@@ -1,0 +1,75 @@
+"""A node of the Cloud TPU API. It has no run limit of its own: it stays until it is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from infra.job_plan import JobPlan
+from infra.operate.jobs.machine import METADATA_KEY, RUN_LABEL, TRY_LABEL, Machine, Order, Phase
+from infra.provider.calls import GoogleError
+from infra.provider.google import Google
+
+API = "tpu.v2"
+NODES = "projects.locations.nodes"
+NOT_THERE = 404
+PHASES: Mapping[str, Phase] = {
+    "CREATING": "coming",
+    "STARTING": "coming",
+    "RESTARTING": "coming",
+    "REIMAGING": "coming",
+    "REPAIRING": "coming",
+    "READY": "running",
+    "DELETING": "leaving",
+    "STOPPING": "leaving",
+    "STOPPED": "ended",
+    "PREEMPTED": "ended",
+    "TERMINATED": "ended",
+}
+"""Node's state. Source: discovery document tpu v2. Another one is `coming`: it may yet run, and is waited for no longer than others."""
+
+
+class Node:
+    """Nodes under the job's name."""
+
+    form = "node"
+
+    def __init__(self, google: Google, plan: JobPlan) -> None:
+        self._google = google
+        self._plan = plan
+
+    def look(self, zone: str) -> Machine | None:
+        try:
+            found = self._google.call(API, f"{NODES}.get", name=self._name(zone))
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+        state, labels = str(found.get("state", "")), found.get("labels", {})
+        since = str(found.get("createTime", ""))
+        return Machine(self.form, zone, state, PHASES.get(state, "coming"), labels.get(RUN_LABEL, ""), labels.get(TRY_LABEL, ""), since)
+
+    def make(self, zone: str, order: Order) -> dict[str, Any]:
+        node = dict(order.way.node)
+        body = node | {
+            "labels": node.get("labels", {}) | order.labels,
+            "metadata": node.get("metadata", {}) | {METADATA_KEY: order.metadata},
+        }
+        parent = f"projects/{self._plan.project}/locations/{zone}"
+        return self._google.call(API, f"{NODES}.create", parent=parent, nodeId=self._plan.machine_name, body=body)
+
+    def failure(self, zone: str, operation: Mapping[str, Any]) -> tuple[int | str, str] | None:
+        try:
+            ended = self._google.call(API, "projects.locations.operations.get", name=str(operation["name"]))
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+        failed = ended.get("error")
+        return (int(failed.get("code", 0)), str(failed.get("message", ""))) if failed else None
+
+    def remove(self, zone: str) -> None:
+        self._google.call(API, f"{NODES}.delete", name=self._name(zone))
+
+    def _name(self, zone: str) -> str:
+        return f"projects/{self._plan.project}/locations/{zone}/nodes/{self._plan.machine_name}"

@@ -1,0 +1,117 @@
+"""
+What every machine cost that ever ran: when it began and ended on the sandbox's clock, and what Google would bill at the catalogue's price.
+
+Machines of Compute Engine, those of groups among them, and nodes of the Cloud TPU API. Disks and addresses are not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from infra.catalog import tpu
+from infra.catalog.machine_prices import gpu_hour, machine_hour
+from infra.catalog.places import region_of
+from infra.catalog.prices import PriceUnknown, tpu_chip_hour
+from infra.sandbox.clock import rfc3339
+from infra.sandbox.services.compute import links
+from infra.sandbox.services.compute.capacity import provisioning
+from infra.sandbox.services.tpu import nodes
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
+
+KEPT = "machines"
+"""The name that the store has them under, beside its services."""
+LEAST_SECONDS = 60
+"""Of a machine of Compute Engine, which is billed by the second after that.
+Source: https://cloud.google.com/compute/vm-instance-pricing, "Billing model", read 2026-11. No source says a least of nodes."""
+BEGINS = {links.HOST: ("RUNNING",), nodes.HOST: ("READY",)}
+LASTS = {links.HOST: ("RUNNING", "STOPPING", "SUSPENDING", "PENDING_STOP"), nodes.HOST: ("READY",)}
+"""States in which it is billed: a machine until it is TERMINATED (the same page, "Instance uptime"), a node while it is READY
+(https://cloud.google.com/tpu/pricing, read 2026-11)."""
+WORDS = {links.HOST: ("instances", "status", "instance"), nodes.HOST: ("nodes", "state", "node")}
+"""Collection, field of the state, and what one is called here."""
+CENT_PARTS = Decimal("0.000001")
+
+
+class Machines:
+    """The ledger, in the store: it outlives the server, and what a refused call did is not in it."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+
+    def saw(self, service: str, name: str, body: dict[str, Any] | None) -> None:
+        """Notes that a machine begins, changes or ends. Told of every change in the store."""
+        if service not in WORDS:
+            return
+        word, field, kind = WORDS[service]
+        if name.rsplit("/", 2)[-2:-1] != [word]:
+            return
+        state = "" if body is None else str(body.get(field, ""))
+        entry = self._cloud.store.get(KEPT, f"{service}/{name}")
+        if entry is not None and entry["ended"] is None:
+            if state not in LASTS[service]:
+                entry["ended"] = self._cloud.moment
+            labels = entry["labels"] if body is None else body.get("labels", {})
+            self._keep(f"{service}/{name}", entry | {"state": state or "gone", "labels": labels})
+        elif body is not None and state in BEGINS[service]:
+            if entry is not None:
+                self._keep(f"{service}/{name}#{self._cloud.store.next('machines')}", entry)
+                self._cloud.store.delete(KEPT, f"{service}/{name}")
+            self._keep(f"{service}/{name}", _new(kind, name, body, self._cloud.moment) | {"state": state})
+
+    def _keep(self, key: str, entry: dict[str, Any]) -> None:
+        self._cloud.store.put(KEPT, key, entry, KEPT)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Every machine that ever ran, the one first that began first; with one that runs, what it cost until now."""
+        entries = [body for _, body in self._cloud.store.items(KEPT, KEPT)]
+        return [_shown(entry, self._cloud.moment) for entry in sorted(entries, key=lambda entry: (entry["began"], entry["name"]))]
+
+
+def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str, Any]:
+    words = name.split("/")
+    entry = {
+        "kind": kind,
+        "name": name,
+        "project": words[1],
+        "zone": words[3],
+        "labels": body.get("labels", {}),
+        "began": moment,
+        "ended": None,
+    }
+    if kind == "node":
+        return entry | {"accelerator_type": body["acceleratorType"], "provisioning": nodes.provisioning(body)}
+    gpus = {links.last(one["acceleratorType"]): one.get("acceleratorCount", 1) for one in body.get("guestAccelerators", [])}
+    return entry | {"machine_type": links.last(body["machineType"]), "gpus": gpus, "provisioning": provisioning(body)}
+
+
+def _shown(entry: dict[str, Any], now: float) -> dict[str, Any]:
+    ended = entry["ended"]
+    ran = math.ceil(round((now if ended is None else ended) - entry["began"], 3))
+    seconds = max(ran, LEAST_SECONDS) if entry["kind"] == "instance" else ran
+    hour = usd_hour(entry)
+    said = {key: value for key, value in entry.items() if key != "gpus" or value}
+    return said | {
+        "began": rfc3339(entry["began"]),
+        "ended": None if ended is None else rfc3339(ended),
+        "billed_seconds": seconds,
+        "usd_hour": "unknown" if hour is None else str(hour),
+        "usd": "unknown" if hour is None else str((hour * seconds / 3600).quantize(CENT_PARTS)),
+    }
+
+
+def usd_hour(entry: dict[str, Any]) -> Decimal | None:
+    """List price of an hour as it was bought; None where no source has one: nothing is guessed."""
+    region, way = region_of(entry["zone"]), entry["provisioning"]
+    name = entry.get("accelerator_type", "")
+    shape = tpu.shape(name) if name else tpu.by_machine_type(entry["machine_type"])
+    try:
+        if shape is not None:
+            return tpu_chip_hour(shape, region, way).usd * shape.chips
+        gpus = sum((gpu_hour(gpu, region, way).usd * count for gpu, count in entry["gpus"].items()), Decimal(0))
+        return machine_hour(entry["machine_type"], region, way).usd + gpus
+    except PriceUnknown:
+        return None

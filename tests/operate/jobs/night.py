@@ -1,0 +1,258 @@
+"""A shop's nights in a sandbox in this process: a job's plan, machines whose hosts say how they ended, and a clock that only waiting moves."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from infra.job_plan import JobPlan
+from infra.operate.jobs.lease import Owner
+from infra.operate.jobs.runner import Ended, Runner, Wish
+from infra.operate.rollout import Event
+from infra.provider.google import Google, Settings
+from infra.provider.json_object import JsonObject
+from infra.sandbox.clock import Clock
+from infra.sandbox.cloud import Cloud, Request
+from infra.sandbox.faults import LostError
+
+BASE = "http://sandbox.test"
+PROJECT = "shop-prod"
+REGION = "us-east5"
+ZONES = ("us-east5-a", "us-east5-b")
+BUCKET = "shop-prod-shop-models"
+NAME = "shop-job-nightly"
+COMPUTE = "compute.googleapis.com"
+TPU = "tpu.googleapis.com"
+BEGAN = 1_800_000_000.0
+RUN = "20270115T080000Z"
+"""Id of a run that begins at `BEGAN`."""
+MODELS = {"spot": "SPOT", "flex-start": "FLEX_START", "on-demand": "STANDARD", "reservation": "STANDARD"}
+
+
+class KilledError(BaseException):
+    """The process ended here."""
+
+
+class Night:
+    """
+    The cloud, and the hosts of the job's machines.
+
+    Args:
+        ways: How the machine may be bought, in order.
+        form: What it is made as.
+    """
+
+    def __init__(self, *ways: str, form: str = "instance", **more: Any) -> None:
+        self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
+        self.cloud.projects.make(PROJECT)
+        self.events: list[Event] = []
+        self.sent = 0
+        self.kill_at: int | None = None
+        self.kill_after = False
+        self.watch: Callable[[], None] | None = None
+        self.work_minutes = 10.0
+        self.exits: Callable[[int], int | None] = lambda number: 0
+        """Exit code of the hosts by number of the try; None: they say nothing."""
+        self.most = 0
+        self.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": BUCKET, "location": "US"}, project=PROJECT)
+        self.form = form
+        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/global/networks", {"name": "net", "autoCreateSubnetworks": True})
+        self.plan = self.planned(ways or ("spot",), form, **more)
+        for way in (ways or ("spot",)) if form != "node" else ():
+            self._template(way)
+        if form == "group":
+            body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
+            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/resourcePolicies", body)
+        self.cloud.clock.advance(BEGAN + 3600 - self.now())
+
+    def planned(self, ways: tuple[str, ...], form: str, **more: Any) -> JobPlan:
+        parts: dict[str, Callable[[str], dict[str, Any]]] = {
+            "instance": lambda way: {"template": self.template(way)},
+            "group": lambda way: {
+                "template": self.template(way),
+                "workload_policy": f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/{NAME}",
+                "base_instance_name": f"{NAME}-host",
+            },
+            "node": lambda way: {
+                "node": {
+                    "acceleratorType": "v6e-1",
+                    "runtimeVersion": "v2-alpha-tpuv6e",
+                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/net"},
+                    "schedulingConfig": {"spot": way == "spot"},
+                    "metadata": {"startup-script": "#!/bin/bash"},
+                }
+            },
+        }
+        machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
+        plan: dict[str, Any] = {
+            "project": PROJECT,
+            "region": REGION,
+            "stack": "shop",
+            "job": "nightly",
+            "workload": "train_recommender",
+            "accelerator_type": "v6e-1",
+            "hosts": 1,
+            "chips": 1,
+            "zones": list(ZONES),
+            "machines": machines,
+            "machine_name": NAME,
+            "max_run_minutes": 180,
+            "wait_minutes": 60,
+            "restarts": 2,
+            "state": f"gs://{BUCKET}/.accelform/jobs/shop/nightly",
+            "output": f"gs://{BUCKET}/jobs/nightly",
+            "holds": f"gs://{BUCKET}/.accelform/holds/shop.json",
+        }
+        return JobPlan.model_validate(plan | more)
+
+    # The wire
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """One call of a runner: counted, and perhaps its last."""
+        self.sent += 1
+        dies = self.kill_at is not None and self.sent == self.kill_at
+        if dies and not self.kill_after:
+            raise KilledError
+        answer = self.answer(request)
+        self.live()
+        if self.watch is not None:
+            self.watch()
+        if dies:
+            raise KilledError
+        return answer
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
+        kind = request.headers.get("content-type", "application/json")
+        query, content = dict(request.url.params), request.content
+        try:
+            sent = Request(request.method, host, f"/{rest}", query, content, kind)
+            answer = self.cloud.handle(sent)
+        except LostError:
+            raise httpx.ReadError("cut") from None
+        if isinstance(answer.body, bytes):
+            return httpx.Response(answer.status, content=answer.body)
+        return httpx.Response(answer.status, json=answer.body)
+
+    def google(self, sender: Callable[[httpx.Request], httpx.Response] | None = None) -> Google:
+        http = httpx.Client(transport=httpx.MockTransport(sender or self))
+        return Google(Settings(BASE), lambda seconds: False, http=http, time=self.cloud.clock.now)
+
+    def ask(self, method: str, path: str, body: Any = None, **query: str) -> dict[str, Any]:
+        answer = self.answer(httpx.Request(method, f"{BASE}/{path}", json=body, params=query))
+        assert answer.is_success, answer.text
+        return dict(answer.json()) if answer.content else {}
+
+    # The runner
+
+    def runner(self, owner: Owner | None = None, plan: JobPlan | None = None, **more: Any) -> Runner:
+        return Runner(self.google(), self, plan or self.plan, owner or Owner.here({}), self.events.append, **more)
+
+    def run(self, owner: Owner | None = None, wish: Wish | None = None) -> Ended:
+        return self.runner(owner, wish=wish).run()
+
+    def now(self) -> float:
+        return self.cloud.clock.now()
+
+    def wait(self, seconds: float) -> None:
+        self.cloud.clock.advance(seconds)
+
+    # The rest of the world
+
+    def live(self) -> None:
+        """Hosts whose time has come say how they ended. There is never more than one machine."""
+        self.most = max(self.most, len(self.machines))
+        for host, (items, since) in enumerate(self.hosts()):
+            told = json.loads(items["accelform-run"]) if "accelform-run" in items else None
+            code = self.exits(int(told["env"]["WL_ATTEMPT"])) if told else None
+            if code is not None and self.now() >= since + self.work_minutes * 60:
+                self.say(told["state"], code, host)
+
+    def hosts(self) -> list[tuple[dict[str, str], float]]:
+        """Metadata of each host that runs, and since when."""
+        found = []
+        for name, body in self.machines.items():
+            if "/nodes/" in name:
+                bodies = [({"status": "RUNNING"} if body["state"] == "READY" else {}) | body]
+            elif "/instances/" in name:
+                bodies = [body]
+            else:
+                prefix = name.replace(f"instanceGroupManagers/{NAME}", f"instances/{NAME}-host-")
+                bodies = [one for _, _, one in self.cloud.store.every(COMPUTE, prefix)]
+            for one in bodies:
+                metadata = one.get("metadata", {})
+                items = {item["key"]: item["value"] for item in metadata["items"]} if "items" in metadata else metadata
+                since = dt.datetime.fromisoformat(one.get("lastStartTimestamp") or one["createTime"]).timestamp()
+                if one.get("status") == "RUNNING":
+                    found.append((items, since))
+        return found
+
+    def say(self, folder: str, code: int, host: int = 0) -> None:
+        """What a host writes when its container has ended; once."""
+        found = JsonObject(self.google(self.answer), f"{folder}/host-{host}.json")
+        generation, _ = found.read()
+        if not generation:
+            found.write({"exit_code": code}, 0)
+
+    def take(self, name: str) -> None:
+        """A machine goes away by itself, with its disk."""
+        self.cloud.store.delete(COMPUTE, name)
+        self.cloud.store.delete(COMPUTE, name.replace("/instances/", "/disks/"))
+
+    @property
+    def machines(self) -> dict[str, dict[str, Any]]:
+        """All that stands under the job's name, without a call."""
+        found = {}
+        for zone in ZONES:
+            at = f"projects/{PROJECT}/zones/{zone}"
+            names = {COMPUTE: [f"{at}/instances/{NAME}", f"{at}/instanceGroupManagers/{NAME}"]}
+            names[TPU] = [f"projects/{PROJECT}/locations/{zone}/nodes/{NAME}"]
+            for service, those in names.items():
+                found.update({name: body for name in those if (body := self.cloud.store.get(service, name)) is not None})
+        return found
+
+    def read(self, name: str) -> dict[str, Any]:
+        return JsonObject(self.google(self.answer), f"{self.plan.state}/{name}").read()[1]
+
+    @property
+    def journal(self) -> dict[str, Any]:
+        return self.read("job.json")
+
+    def record(self) -> dict[str, Any]:
+        """What the journal's run left."""
+        return self.read(f"runs/{self.journal['id']}.json")
+
+    def said(self, kind: str) -> list[str]:
+        return [event.text for event in self.events if event.kind == kind]
+
+    def template(self, way: str) -> str:
+        return f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"
+
+    def _template(self, way: str) -> None:
+        body = {
+            "name": f"{NAME}-{way}",
+            "properties": {
+                "machineType": "ct6e-standard-1t" if self.form == "instance" else "ct6e-standard-4t",
+                "labels": {"env": "prod"},
+                "disks": [
+                    {
+                        "boot": True,
+                        "autoDelete": True,
+                        "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"},
+                    }
+                ],
+                "networkInterfaces": [{"subnetwork": f"regions/{REGION}/subnetworks/net"}],
+                "metadata": {"items": [{"key": "user-data", "value": "#cloud-config"}]},
+                "scheduling": {
+                    "provisioningModel": MODELS[way],
+                    "automaticRestart": False,
+                    "instanceTerminationAction": "DELETE",
+                    "maxRunDuration": {"seconds": "10800"},
+                },
+            },
+        }
+        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceTemplates", body)

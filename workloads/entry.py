@@ -1,0 +1,78 @@
+"""
+What a container runs: `python -m workloads.entry WORKLOAD [ARGUMENT ...]`, with the contract in its environment.
+
+It ends with 0 when the work is done, 143 when it saved its work and wants to be begun again, 78 where the devices are not those declared,
+2 for a wrong environment or command line, and 1 when the work failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from workloads.contract import DEVICES_EXIT, ContractError, InputError, TrainSettings
+
+WRONG_EXIT = 2
+"""Exit code of a wrong environment, command line or input: to begin again would not help."""
+FAILED_EXIT = 1
+
+WORKLOADS = {
+    "train_recommender": "workloads.recommender.train",
+}
+"""Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one program. A user's mistake is told without a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    names = ", ".join(sorted(WORKLOADS))
+    if not given or given[0] in ("-h", "--help"):
+        _say(f"usage: python -m workloads.entry WORKLOAD [ARGUMENT ...]\nworkloads: {names}")
+        return 0 if given else WRONG_EXIT
+    name, *rest = given
+    if name not in WORKLOADS:
+        _say(f"{name!r} is no workload; there are: {names}")
+        return WRONG_EXIT
+    os.environ.setdefault("KERAS_BACKEND", "jax")
+    module = importlib.import_module(WORKLOADS[name])
+    try:
+        options = module.parser(f"python -m workloads.entry {name}").parse_args(rest)
+    except SystemExit as end:
+        return WRONG_EXIT if end.code else 0
+    return _run(name, module, options)
+
+
+def _run(name: str, module: Any, options: Any) -> int:
+    from workloads.devices import SIMULATED, DevicesError, start
+    from workloads.files import FilesError
+
+    try:
+        settings = TrainSettings.read(_without(SIMULATED))
+        if os.environ.get(SIMULATED) == "1":
+            _say(f"{SIMULATED}=1: devices of this machine's processor stand for {settings.chips} chips of {settings.accelerator_type}")
+        start(settings)
+        return int(module.run(settings, options))
+    except ContractError as error:
+        _say(f"{name}: the environment is not what the contract says:\n  " + str(error).replace("\n", "\n  "))
+        return WRONG_EXIT
+    except DevicesError as error:
+        _say(f"{name}: {error}")
+        return DEVICES_EXIT
+    except (FilesError, InputError) as error:
+        _say(f"{name}: {error}")
+        return WRONG_EXIT
+
+
+def _without(name: str) -> dict[str, str]:
+    return {variable: text for variable, text in os.environ.items() if variable != name}
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""
+Folders of files, in a bucket or on this machine: the one place that reads and writes either.
+
+A folder of a bucket is `gs://BUCKET/NAME`; any other text is a path. `STORAGE_EMULATOR_HOST` names another server than Google's, as in
+Google's own client. A folder that is made in many writes is whole once its `checksums.json` is there, which is written last: who reads
+such a folder asks `verified` first, and never sees half of one.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+CHECKSUMS = "checksums.json"
+"""File that ends a folder: `{"files": {NAME: {"sha256": HEX, "bytes": N}}}`."""
+PARALLEL = 8
+"""Files that are sent or fetched at once."""
+
+
+class FilesError(Exception):
+    """A folder or file is not what its reader needs. A sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder. Names in it are relative, with `/`."""
+
+    location: str
+    """`gs://BUCKET/NAME`, or a path."""
+
+    def __post_init__(self) -> None:
+        bucket = self.location.removeprefix("gs://").split("/")[0] if self.remote else "."
+        if not self.location.strip() or not bucket:
+            raise FilesError(f"{self.location!r} is no folder: gs://BUCKET/NAME, or a path")
+
+    @property
+    def remote(self) -> bool:
+        return self.location.startswith("gs://")
+
+    def child(self, name: str) -> Folder:
+        """The folder *name* in this one."""
+        return Folder(f"{self.location.rstrip('/')}/{_relative(name)}")
+
+    def read(self, name: str) -> bytes:
+        """
+        Content of a file.
+
+        Raises:
+            FilesError: It is not there.
+        """
+        found = self.find(name)
+        if found is None:
+            raise FilesError(f"{self.location}: {name} is not there")
+        return found
+
+    def find(self, name: str) -> bytes | None:
+        """Content of a file, or nothing where it is not there."""
+        if not self.remote:
+            try:
+                return self._path(name).read_bytes()
+            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+                return None
+        from google.api_core.exceptions import NotFound
+
+        try:
+            content: bytes = self._blob(name).download_as_bytes()
+        except NotFound:
+            return None
+        return content
+
+    def write(self, name: str, content: bytes) -> None:
+        """Writes a file: a reader finds the old one or the new one, never a part."""
+        if self.remote:
+            self._blob(name).upload_from_string(content, content_type="application/octet-stream")
+            return
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+
+    def delete(self, name: str) -> None:
+        """Deletes a file. One that is not there is fine."""
+        if not self.remote:
+            self._path(name).unlink(missing_ok=True)
+            return
+        from google.api_core.exceptions import NotFound
+
+        try:
+            self._blob(name).delete()
+        except NotFound:
+            return
+
+    def names(self) -> list[str]:
+        """All files in it and in its folders, sorted. Hidden files are none: they may be unfinished."""
+        if not self.remote:
+            root = Path(self.location)
+            paths = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+            return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
+        bucket, prefix = self._address
+        prefix = f"{prefix}/" if prefix else ""
+        found = _client().list_blobs(bucket, prefix=prefix)
+        return sorted(blob.name.removeprefix(prefix) for blob in found if not blob.name.endswith("/"))
+
+    def children(self) -> list[str]:
+        """Names of the folders in it."""
+        return sorted({name.split("/")[0] for name in self.names() if "/" in name})
+
+    def read_json(self, name: str) -> Any:
+        """
+        Content of a JSON file.
+
+        Raises:
+            FilesError: It is not there, or no JSON.
+        """
+        try:
+            return json.loads(self.read(name))
+        except ValueError as error:
+            raise FilesError(f"{self.location}: {name} is no JSON: {error}") from None
+
+    def write_json(self, name: str, value: Any) -> None:
+        self.write(name, json.dumps(value, indent=1, allow_nan=False).encode() + b"\n")
+
+    def upload(self, source: Path) -> None:
+        """Sends all files of *source*, and then says that this folder is whole."""
+        self.delete(CHECKSUMS)
+        names = [path.relative_to(source).as_posix() for path in sorted(source.rglob("*")) if path.is_file()]
+
+        def send(name: str) -> tuple[str, dict[str, Any]]:
+            content = (source / name).read_bytes()
+            self.write(name, content)
+            return name, _checksum(content)
+
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            self.write_json(CHECKSUMS, {"files": dict(pool.map(send, [name for name in names if name != CHECKSUMS]))})
+
+    def download(self, target: Path) -> None:
+        """
+        Fetches all files that its checksums name, and holds each against its own.
+
+        Raises:
+            FilesError: It is not whole, or a file is another.
+        """
+        files = self.checksums()
+
+        def fetch(name: str) -> str:
+            content = self.find(name)
+            if content is None or _checksum(content) != files[name]:
+                return f"{self.location}: {name} is {'not there' if content is None else 'not what its checksum says'}"
+            path = target / _relative(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            return ""
+
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            if problems := [problem for problem in pool.map(fetch, files) if problem]:
+                raise FilesError("\n".join(problems))
+
+    def checksums(self) -> dict[str, dict[str, Any]]:
+        """
+        Size and SHA-256 of each file of a whole folder.
+
+        Raises:
+            FilesError: It is not whole.
+        """
+        if self.find(CHECKSUMS) is None:
+            raise FilesError(f"{self.location} has no {CHECKSUMS}: it is not whole, or not there")
+        found = self.read_json(CHECKSUMS)
+        files = found.get("files") if isinstance(found, dict) else None
+        if not isinstance(files, dict) or not all(isinstance(said, dict) for said in files.values()):
+            raise FilesError(f"{self.location}: {CHECKSUMS} does not name files")
+        return files
+
+    def erase(self) -> None:
+        """Deletes all its files, the one that says that it is whole first."""
+        self.delete(CHECKSUMS)
+        for name in self.names():
+            self.delete(name)
+
+    def _path(self, name: str) -> Path:
+        return Path(self.location) / _relative(name)
+
+    @property
+    def _address(self) -> tuple[str, str]:
+        bucket, _, prefix = self.location.removeprefix("gs://").partition("/")
+        return bucket, prefix.strip("/")
+
+    def _blob(self, name: str) -> Any:
+        bucket, prefix = self._address
+        return _client().bucket(bucket).blob(f"{prefix}/{_relative(name)}" if prefix else _relative(name))
+
+
+def shard(names: Sequence[str], index: int, count: int) -> Iterator[str]:
+    """Every *count*-th of the names, from *index*: the same for everybody who asks, whatever the order in which they were listed."""
+    return iter(sorted(names)[index::count])
+
+
+def _relative(name: str) -> str:
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or ".." in parts:
+        raise FilesError(f"{name!r} is no name in a folder")
+    return "/".join(parts)
+
+
+def _checksum(content: bytes) -> dict[str, Any]:
+    return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+
+
+@functools.cache
+def _client() -> Any:
+    from google.cloud import storage
+
+    return storage.Client()

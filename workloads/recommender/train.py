@@ -1,0 +1,220 @@
+"""
+Trains the recommender: `python -m workloads.entry train_recommender`.
+
+It reads the folders `WL_DATA_CLICKS` and `WL_DATA_PRODUCTS` (`workloads/recommender/data.py` says what is in them), or makes data up where
+`--example` asks for that. It leaves `model/` (`workloads/recommender/export.py`) and `report.json` in `WL_OUTPUT`:
+
+    {"workload": "train_recommender", "run_id": "...", "metrics": {"recall_at_50": 0.41, ...}, "data": {...}, "steps": 600, "seconds": 9.1,
+     "picture_features": "...", "devices": {...}, "resumed_from": [200], "loss": [[10, 5.1], ...]}
+
+All metrics are of the last tenth of the log, which training never saw, and of the exported model as it is read back from its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.contract import RESTART_EXIT, InputError, TrainSettings
+from workloads.files import Folder
+from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
+
+FOUND = 50
+"""Products of an answer, as many as recall is measured at."""
+HELD_OUT = 0.1
+EVALUATED = 20_000
+"""Rows that metrics are computed of at most."""
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    """The command line."""
+    found = argparse.ArgumentParser(prog=program, description=__doc__.split("\n\n")[0] if __doc__ else "")
+    found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
+    found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
+    found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks (small: 300)")
+    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192 (small: 512)")
+    found.add_argument("--dimension", type=_positive, help="numbers of a vector; default 128 (small: 32)")
+    found.add_argument("--learning-rate", type=float, default=0.003)
+    found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
+    found.add_argument("--model-parallel", type=_positive, default=1, help="devices of a host that share the tables; default: 1")
+    found.add_argument("--seed", type=int, default=0)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    clicks: Clicks
+    products: Products
+    features: Any
+    features_by: str
+    train: Any
+    """Rows that are learned from."""
+    test: Any
+
+
+def run(settings: TrainSettings, options: argparse.Namespace) -> int:
+    """Trains, evaluates and writes. Answers the exit code."""
+    begun = time.monotonic()
+    batch = options.batch or (512 if options.small else 8192)
+    _check(settings, options, batch)
+    with tempfile.TemporaryDirectory(prefix="accelform-data-") as place:
+        data = _data(settings, options, Folder(place))
+    from workloads.recommender.loop import Trainer
+
+    steps = options.steps or (300 if options.small else max(1, 3 * int(data.clicks.clicked[data.train].sum()) // batch))
+    dimension = options.dimension or (32 if options.small else 128)
+    trainer = Trainer(
+        settings=settings,
+        clicks=data.clicks,
+        products=data.products,
+        features=data.features,
+        rows=data.train,
+        batch=batch,
+        steps=steps,
+        dimension=dimension,
+        learning_rate=options.learning_rate,
+        bfloat16=options.bfloat16,
+        model_parallel=options.model_parallel,
+        seed=options.seed,
+    )
+    if not trainer.train():
+        return RESTART_EXIT
+    weights = trainer.weights()
+    if trainer.first:
+        _finish(settings, options, data, trainer, weights, begun)
+    trainer.meet()
+    return 0
+
+
+def _check(settings: TrainSettings, options: argparse.Namespace, batch: int) -> None:
+    import jax
+
+    devices, here = jax.device_count(), jax.local_device_count()
+    problems = []
+    if here % options.model_parallel:
+        problems.append(f"--model-parallel {options.model_parallel}: no divisor of the {here} devices of a host")
+    elif batch % (devices // options.model_parallel):
+        problems.append(f"--batch {batch}: no multiple of {devices // options.model_parallel}, the parts that a batch is cut into")
+    if not 0 < options.learning_rate < 1:
+        problems.append(f"--learning-rate {options.learning_rate}: between 0 and 1")
+    if not 0 <= options.seed < 2**31:
+        problems.append(f"--seed {options.seed}: from 0 to {2**31 - 1}")
+    if not options.example and (missing := [name for name in ("clicks", "products") if name not in settings.data]):
+        names = " and ".join(f"WL_DATA_{name.upper()}" for name in missing)
+        problems.append(f"{names} missing: name the folders, or make data up by --example")
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -> _Data:
+    if options.example:
+        users, items, rows = (1500, 600, 40_000) if options.small else (8000, 2000, 400_000)
+        write_example(place, users=users, items=items, rows=rows, seed=options.seed)
+        folders = {name: place.child(name) for name in ("clicks", "products")}
+    else:
+        folders = {name: Folder(settings.data[name]) for name in ("clicks", "products")}
+    products = read_products(folders["products"])
+    clicks = read_clicks(folders["clicks"], products)
+    cut = int(len(clicks) * (1 - HELD_OUT))
+    train, test = np.arange(cut), np.arange(cut, len(clicks))[:EVALUATED]
+    useful = int((clicks.clicked[train] & (clicks.item[train] > 0)).sum())
+    if not useful or not len(test):
+        raise InputError(f"{folders['clicks'].location}: {len(clicks)} rows, {useful} clicks on known products to learn from: too few")
+    from workloads.recommender.pictures import features
+
+    numbers, by = features(folders["products"], products)
+    return _Data(clicks, products, numbers, by, train, test)
+
+
+def _finish(settings: TrainSettings, options: argparse.Namespace, data: _Data, trainer: Any, weights: Any, begun: float) -> None:
+    from workloads.recommender import export
+    from workloads.recommender.serve import function_and_weights
+
+    output = Folder(settings.output)
+    found = min(FOUND, len(data.products.names) - 1)
+    function, held = function_and_weights(trainer.architecture, weights, data.products, data.features, found)
+    with tempfile.TemporaryDirectory(prefix="accelform-model-") as place:
+        exported = export.write(
+            Path(place),
+            run_id=settings.run_id,
+            function=function,
+            weights=held,
+            users=data.clicks.users,
+            items=data.products.names,
+            history=HISTORY,
+            found=found,
+        )
+        metrics = evaluate(exported, held, data.clicks, data.products, data.train, data.test, found)
+        output.child("model").upload(Path(place))
+    clicks = data.clicks
+    output.write_json(
+        "report.json",
+        {
+            "workload": "train_recommender",
+            "run_id": settings.run_id,
+            "metrics": metrics,
+            "data": {
+                "example": options.example,
+                "users": len(clicks.users) - 1,
+                "items": len(data.products.names) - 1,
+                "rows": len(clicks),
+                "clicks": int(clicks.clicked.sum()),
+                "purchases": int(clicks.purchased.sum()),
+                "rows_of_unknown_items": int((clicks.item == 0).sum()),
+            },
+            "steps": trainer.steps,
+            "seconds": round(time.monotonic() - begun, 2),
+            "picture_features": data.features_by,
+            "devices": trainer.devices(),
+            "resumed_from": trainer.resumed_from,
+            "checkpoints_skipped": trainer.checkpoints.skipped,
+            "loss": trainer.curve,
+        },
+    )
+
+
+def evaluate(exported: Any, held: Any, clicks: Clicks, products: Products, train: Any, test: Any, found: int) -> dict[str, float | None]:
+    """Metrics of the exported model on rows that it did not learn from."""
+    from workloads.recommender import metrics
+
+    rows = test[(clicks.clicked[test] == 1) & (clicks.item[test] > 0)]
+    wanted = clicks.item[rows]
+    answers = _answers(exported, held, clicks.take(rows))
+    learned = train[(clicks.clicked[train] == 1) & (clicks.item[train] > 0)]
+    items = len(products.names)
+    # The head is asked about what was shown, where that is among the answers.
+    shown = _answers(exported, held, clicks.take(test))
+    at = shown["item"] == clicks.item[test][:, None]
+    there = at.any(axis=1)
+    named = {f"recall_at_{k}": metrics.recall(answers["item"][:, :k], wanted) for k in (10, found) if k <= found} if len(rows) else {}
+    return named | {
+        f"ndcg_at_{found}": metrics.ndcg(answers["item"], wanted) if len(rows) else None,
+        f"popularity_recall_at_{found}": metrics.popularity_recall(clicks.item[learned], wanted, items, found) if len(rows) else None,
+        f"random_recall_at_{found}": metrics.random_recall(items, found),
+        "click_auc": metrics.area(shown["click"][at], clicks.clicked[test][there]),
+        "purchase_auc": metrics.area(shown["purchase"][at], clicks.purchased[test][there]),
+    }
+
+
+def _answers(exported: Any, held: Any, clicks: Clicks, size: int = 1024) -> dict[str, Any]:
+    """Answers to all rows, in batches of one size."""
+    parts: list[dict[str, Any]] = []
+    for begin in range(0, len(clicks), size):
+        rows = np.arange(begin, begin + size) % len(clicks)
+        some = clicks.take(rows)
+        answer = exported.call(held, {"user": some.user, "history": some.history, "ad": some.ad})
+        parts.append({name: np.asarray(array)[: len(clicks) - begin] for name, array in answer.items()})
+    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: at least 1")
+    return value
