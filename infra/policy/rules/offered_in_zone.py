@@ -61,8 +61,10 @@ def _planned(resource: Declared) -> Iterator[Broken]:
     if plans_of(resource) is None and not is_sweep(resource):
         yield Broken(PATH, "holds a job's plan that must be known at preview, and be one")
     plan = own_plan(resource)
-    for machine in plan.machines if plan else ():
-        for zone in plan.zones if plan and machine.form != "node" else ():
+    if plan is None:
+        return
+    for machine in plan.machines:
+        for zone in plan.zones if machine.form != "node" else ():
             wish = Wish("compute-engine", plan.accelerator_type, zone=zone.lower(), provisioning=machine.provisioning)
             verdict = judge(wish)
             for reason in verdict.reasons:
