@@ -32,12 +32,15 @@ class Executions:
         self._sandbox = sandbox
         self._say = say
         self._running: dict[tuple[str, int, int], Attempt] = {}
+        self._ended = False
 
     @property
     def busy(self) -> bool:
-        return bool(self._running)
+        """Whether one runs, or has ended since the last look: Cloud Run may begin it again."""
+        return bool(self._running) or self._ended
 
     def step(self) -> None:
+        self._ended = False
         waiting = {(one["name"], one["task"], one["attempt"]): one for one in self._sandbox.own("GET", "executions")["executions"]}
         for key, said in waiting.items():
             if key not in self._running and said["state"] == "pending":
@@ -49,6 +52,7 @@ class Executions:
             if (code := attempt.process.code()) is not None:
                 attempt.lines.send(self._sandbox.log)
                 del self._running[key]
+                self._ended = True
                 self._say(f"{_short(attempt.said)} ended with {code}")
                 if key in waiting:
                     self._moved(attempt.said, "failed" if code else "succeeded", exit_code=code)

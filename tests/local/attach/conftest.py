@@ -72,9 +72,10 @@ class Shop:
         self.cloud = cloud
         self.base = base
         self.said: list[str] = []
+        self.http = httpx.Client(timeout=30, trust_env=False, verify=False)
 
     def ask(self, http: str, path: str, body: Any = None, **query: str) -> Any:
-        answer = httpx.request(http, f"{self.base}/{path}", json=body, params=query, timeout=10, trust_env=False)
+        answer = self.http.request(http, f"{self.base}/{path}", json=body, params=query)
         assert answer.status_code < 400, answer.text
         return answer.json() if answer.content else None
 
@@ -105,7 +106,7 @@ class Shop:
     def host(self, number: int = 0) -> Any:
         """What a host said of its end; None where it said nothing."""
         name = f"jobs%2Fnightly%2Fruns%2FR1%2Ftry-1%2Fhost-{number}.json"
-        answer = httpx.get(f"{self.base}/storage.googleapis.com/storage/v1/b/shop-models/o/{name}?alt=media", trust_env=False)
+        answer = self.http.get(f"{self.base}/storage.googleapis.com/storage/v1/b/shop-models/o/{name}?alt=media")
         return answer.json() if answer.status_code == 200 else None
 
     def attached(self, **more: Any) -> Attached:
@@ -131,6 +132,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     shop = Shop(cloud, f"http://127.0.0.1:{listener.getsockname()[1]}")
     shop.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": "shop-models", "location": "us-east5"}, project=PROJECT)
     yield shop
+    shop.http.close()
     server.should_exit = True
     thread.join()
     listener.close()

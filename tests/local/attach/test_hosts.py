@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from infra.errors import MachineError
@@ -176,7 +175,7 @@ def test_attach_that_was_killed_holds_the_clock_no_longer(shop: Shop) -> None:
     "sent", [[], {"holder": 1, "seconds": 1}, {"holder": "a", "seconds": 61}, {"holder": "a", "seconds": "nan"}, {"seconds": 1}]
 )
 def test_hold_that_is_none_is_refused(shop: Shop, sent: Any) -> None:
-    answer = httpx.post(f"{shop.base}/sandbox/busy", json=sent, trust_env=False)
+    answer = shop.http.post(f"{shop.base}/sandbox/busy", json=sent)
 
     assert answer.status_code == 400
 

@@ -34,7 +34,7 @@ def served(shop: Shop) -> Any:
 
 
 def ask(shop: Shop, verb: str, **more: Any) -> httpx.Response:
-    return httpx.post(f"{shop.base}/{VERTEX}/{ENDPOINT}:{verb}", trust_env=False, timeout=10, **more)
+    return shop.http.post(f"{shop.base}/{VERTEX}/{ENDPOINT}:{verb}", **more)
 
 
 def test_predictions_go_by_the_traffic_split(served: Shop) -> None:
@@ -73,7 +73,7 @@ def test_foreign_model_is_not_served_and_a_dead_server_is_forgotten(served: Shop
 
 @pytest.mark.parametrize("base", ["http://10.0.0.1:80", "https://127.0.0.1:80", "http://127.0.0.1:80/x", "http://u:p@127.0.0.1:80", 7])
 def test_server_elsewhere_is_refused(shop: Shop, base: Any) -> None:
-    answer = httpx.post(f"{shop.base}/sandbox/servers", json={"endpoint": ENDPOINT, "deployed_model": "1", "base": base}, trust_env=False)
+    answer = shop.http.post(f"{shop.base}/sandbox/servers", json={"endpoint": ENDPOINT, "deployed_model": "1", "base": base})
 
     assert answer.status_code == 400
 
