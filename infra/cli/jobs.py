@@ -19,6 +19,7 @@ from infra.errors import ExitCode, MachineError, Problem, SpecError
 
 if TYPE_CHECKING:
     from infra.operate.jobs.desk import Desk, Job
+    from infra.operate.times import Time
     from infra.provider.google import Google
     from infra.stack import StackSpec
 
@@ -67,7 +68,8 @@ def run(name: str, where: Where, asked: Asked) -> int:
             raise SpecError("jobs run", [Problem("", str(error))]) from None
         before = desk.open_or_last(job)
         if before.get("open"):
-            _say(f"run {before['run']} is open ({before['phase']}): it is gone on with if nobody works on it, else this one is skipped")
+            state = f"run {before['run']} is open ({before['phase']})"
+            _say(f"{state}: it is gone on with if nobody works on it, else this one is skipped", aside=True)
         execution = desk.start(job, asked.zones, asked.provisioning)
         if not asked.follow:
             if where.as_json:
@@ -144,19 +146,17 @@ def stop(name: str, where: Where) -> int:
     """`accelform jobs stop`."""
     from infra.operate.jobs.lease import Owner
     from infra.operate.jobs.runner import Runner
-    from infra.operate.times import SandboxTime, WallTime
 
-    with _reached(where) as (google, desk):
+    with _reached(where) as (google, clock, desk):
         job = desk.one(name)
         found = desk.open_or_last(job)
         if not found.get("open"):
             raise SpecError("jobs stop", [Problem(f"jobs.{name}", "no run is open", f"the last one: {found.get('run') or 'none'}")])
         who = getpass.getuser()
         desk.ask_to_stop(job, found["run"], who)
-        clock = SandboxTime(google, job.plan.sandbox) if job.plan.sandbox else WallTime()
-        runner = Runner(google, clock, job.plan, Owner.here({}), lambda event: _say(event.text))
+        runner = Runner(google, clock, job.plan, Owner.here({}), lambda event: _say(event.text, aside=True))
         if runner.is_nobodys:
-            ended = runner.give_up(f"stop was asked for by {who}")
+            ended = runner.give_up(f"stop was asked for by {who}", "stopped")
             said = {"job": name, "run": found["run"], "result": ended.result, "reason": ended.reason}
         else:
             owner = found["lease"]["owner"]
@@ -178,7 +178,7 @@ def ssh(name: str, where: Where, *, host: int, run_it: bool) -> int:
     if not where.cloud:
         fix = "its hosts are processes of this machine, where they are attached; or --cloud, for a machine of Google Cloud"
         raise SpecError("jobs ssh", [Problem("", "the sandbox's machines are nothing that could be logged in to", fix=fix)])
-    with _reached(where) as (google, desk):
+    with _reached(where) as (google, _, desk):
         job = desk.one(name)
         found = desk.open_or_last(job)
         tries = found.get("tries") or []
@@ -246,7 +246,7 @@ def _locally(name: str, where: Where, asked: Asked) -> int:
     except OSError as error:
         raise MachineError(f"{output}: cannot be made: {error.strerror}") from None
     words = [sys.executable, "-m", "workloads.entry", job.workload, *job.args]
-    _say(f"{' '.join(words[1:])}\n  output: {output}")
+    _say(f"{' '.join(words[1:])}\n  output: {output}", aside=True)
     code = subprocess.run(words, env=os.environ | dict(job.env) | settings.environment(), check=False).returncode
     if where.as_json:
         print_json({"job": name, "run": run_id, "output": str(output), "exit_code": code})
@@ -352,12 +352,12 @@ def _later(moment: str) -> str:
     return (datetime.fromisoformat(moment) + timedelta(minutes=15)).isoformat() if moment else ""
 
 
-def _say(text: str) -> None:
+def _say(text: str, *, aside: bool = False) -> None:
+    """A line for people. *aside*: to standard error, as it is no part of what was asked for."""
     from rich.console import Console
     from rich.text import Text
 
-    to = Console(stderr=True, highlight=False) if "--json" in sys.argv else console()
-    to.print(Text(text), soft_wrap=True)
+    (Console(stderr=True, highlight=False) if aside else console()).print(Text(text), soft_wrap=True)
 
 
 def _spec(where: Where) -> tuple[str, StackSpec]:
@@ -379,16 +379,16 @@ def _spec(where: Where) -> tuple[str, StackSpec]:
 
 
 @contextmanager
-def _reached(where: Where) -> Iterator[tuple[Google, Desk]]:
+def _reached(where: Where) -> Iterator[tuple[Google, Time, Desk]]:
     """The jobs of the stack, in the cloud that is meant; what that answers goes to the user as it is."""
     from infra.operate import reach
     from infra.operate.jobs.desk import Desk
     from infra.provider.server import ProviderError
 
     stack, spec = _spec(where)
-    google, _ = reach.google(spec, stack_sandbox(stack, cloud=where.cloud))
+    google, clock = reach.google(spec, stack_sandbox(stack, cloud=where.cloud))
     try:
-        yield google, Desk(google, spec.project, spec.region, stack)
+        yield google, clock, Desk(google, spec.project, spec.region, stack)
     except ProviderError as error:
         raise CloudError(str(error)) from None
     finally:
@@ -397,5 +397,5 @@ def _reached(where: Where) -> Iterator[tuple[Google, Desk]]:
 
 @contextmanager
 def _desk(where: Where) -> Iterator[Desk]:
-    with _reached(where) as (_, desk):
+    with _reached(where) as (_, _, desk):
         yield desk

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -31,6 +32,10 @@ BEGAN = 1_800_000_000.0
 RUN = "20270115T080000Z"
 """Id of a run that begins at `BEGAN`."""
 MODELS = {"spot": "SPOT", "flex-start": "FLEX_START", "on-demand": "STANDARD", "reservation": "STANDARD"}
+
+
+SEEN_SECONDS = 900
+"""How much longer than it was billed a machine may be thought to have stood."""
 
 
 class KilledError(BaseException):
@@ -256,3 +261,20 @@ class Night:
             },
         }
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceTemplates", body)
+
+
+def settled(night: Night, unseen: float = 0.0) -> None:
+    """
+    Nothing stands, there was one machine at most, the journal has come to its end, and the record tells what the sandbox would bill: never
+    less, and more by what it takes to come, and to be seen gone: for *unseen* seconds nobody looked.
+    """
+    assert night.machines == {}
+    assert night.most <= 1
+    assert night.journal["phase"] == "ended"
+    record = night.record()
+    if record["usd"] == "unknown":
+        return
+    billed = sum(Decimal(one["usd"]) for one in night.cloud.machines.shown() if one["labels"].get("accelform-run") == record["run"].lower())
+    came = [row for row in record["tries"] if row["began"]]
+    spare = sum((Decimal(row["usd_per_hour"]) * Decimal(SEEN_SECONDS + unseen) / 3600 for row in came), Decimal("0.001"))
+    assert billed - Decimal("0.001") <= Decimal(record["usd"]) <= billed + spare

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import COMPUTE, NAME, PROJECT, TPU, Night
+from tests.operate.jobs.night import COMPUTE, NAME, PROJECT, TPU, Night, settled
 
 GROUP: dict[str, Any] = {"form": "group", "accelerator_type": "v6e-16", "hosts": 4, "chips": 16}
-
-
-def settled(night: Night) -> None:
-    """Nothing stands, there was one machine at most, and the journal has come to its end."""
-    assert night.machines == {}
-    assert night.most == 1
-    assert night.journal["phase"] == "ended"
 
 
 def test_several_hosts_are_one_group_and_each_says_how_it_ended() -> None:
