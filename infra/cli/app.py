@@ -343,7 +343,7 @@ def queue(
 
 
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status.")
+app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, attach.")
 
 
 @sandbox.command()
@@ -357,6 +357,17 @@ def start(
     from infra.cli import sandbox as command
 
     raise typer.Exit(command.start(project or [], port, manual_clock=manual_clock, as_json=as_json))
+
+
+@sandbox.command("attach")
+def sandbox_attach(
+    once: Annotated[bool, typer.Option("--once", help="End when nothing is left to do.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run what the sandbox's machines, executions and deployed models run: local processes of this project's programs, until ^C."""
+    from infra.cli import attach as command
+
+    raise typer.Exit(command.run(once=once, as_json=as_json))
 
 
 @sandbox.command()

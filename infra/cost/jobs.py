@@ -6,13 +6,9 @@ They are not declared: the plan, in the environment of the Cloud Run job, says w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
-
-from pydantic import ValidationError
 
 from infra.catalog import tpu
 from infra.cost.context import Context
@@ -21,7 +17,7 @@ from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, scaled, u
 from infra.cost.machine import tpu_line
 from infra.cost.usage import Range
 from infra.declared import Declared
-from infra.job_plan import PLANS_VARIABLE, VARIABLE, JobPlan
+from infra.job_plan import JobPlan
 from infra.schedule import Schedule, ScheduleError
 
 CLOCK = "gcp:cloudscheduler/job:Job"
@@ -37,27 +33,6 @@ class Runs:
 
     month: Decimal
     note: str
-
-
-def plans_of(resource: Declared) -> tuple[JobPlan, ...] | None:
-    """The plans in the environment of a Cloud Run job; none where it runs no job; None where they are not known yet, or are no plans."""
-    environment = resource.get("template.template.containers.0.envs")
-    found: list[JobPlan] = []
-    for one in environment if isinstance(environment, list) else ():
-        if not isinstance(one, dict) or one.get("name") not in (VARIABLE, PLANS_VARIABLE):
-            continue
-        try:
-            said: Any = json.loads(one["value"])
-            found += [JobPlan.model_validate(plan) for plan in (said if one["name"] == PLANS_VARIABLE else [said])]
-        except (KeyError, TypeError, ValueError, ValidationError):
-            return None
-    return tuple(found)
-
-
-def is_sweep(resource: Declared) -> bool:
-    """Whether it looks after all jobs of the stack."""
-    environment = resource.get("template.template.containers.0.envs")
-    return isinstance(environment, list) and any(isinstance(one, dict) and one.get("name") == PLANS_VARIABLE for one in environment)
 
 
 def runs_of(resource: Declared, resources: Sequence[Declared]) -> Runs | None:

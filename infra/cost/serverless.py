@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from infra import planned_jobs
 from infra.cost import jobs
 from infra.cost.context import Context, elsewhere, whole
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, listed, scaled, unknown
@@ -142,10 +143,10 @@ def job(resource: Declared, context: Context) -> Iterator[LineItem]:
     tasks = 1 if resource.get("template.taskCount") is None else resource.get("template.taskCount")
     size = _size(resource.get("template.template.containers"))
     hours, note = None if said is None else columns(said), ""
-    plans = jobs.plans_of(resource)
+    plans = planned_jobs.plans_of(resource)
     if plans is None:
         yield unknown(resource.name, "machines", "what its runs make is not known yet")
-    elif jobs.is_sweep(resource):
+    elif planned_jobs.is_sweep(resource):
         hours = hours or jobs.sweep(resource, context)
     elif plans:
         found = jobs.job(resource, plans[0], context)

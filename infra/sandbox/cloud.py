@@ -21,6 +21,7 @@ from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
+from infra.sandbox.servers import Servers
 from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
@@ -42,6 +43,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that a service reads, by their names in small letters: `range`, `content-range`."""
     caller: str = YOU
     """Email address of whoever asks."""
 
@@ -71,6 +74,7 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self.servers = Servers()
         self.machines = Machines(self)
         self.store.saw = self.machines.saw
         self._settles: float | None = None
@@ -148,6 +152,7 @@ class Cloud:
             version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
+            headers=request.headers,
             caller=request.caller,
         )
         check_query(match.method, request.query)
@@ -344,6 +349,8 @@ def _checked(method: Method, raw: Body) -> Body:
     if not raw or not method.request:
         return {}
     known = method.document.schemas[method.request].get("properties", {})
+    if "httpBody" in known:  # google.api.HttpBody: any bytes
+        return {}
     repeats = method.bound - known.keys() if method.request.endswith("Request") else frozenset()
     return checked(method.document, method.request, {key: value for key, value in raw.items() if key not in repeats})
 

@@ -52,7 +52,6 @@ JOB = ResourceType(
     ),
     computed=(
         "attemptDeadline",
-        "httpTarget.headers",
         "httpTarget.httpMethod",
         "httpTarget.oauthToken.scope",
         "httpTarget.oidcToken.audience",
