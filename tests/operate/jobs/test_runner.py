@@ -58,7 +58,7 @@ def test_a_zone_without_room_is_no_end_and_the_next_one_is_tried(night: Night) -
 
 def test_every_way_is_tried_in_every_zone_before_the_next(night: Night) -> None:
     """The order is of the ways first, then of the zones; round after round until the wait is over, and no machine is left."""
-    night = Night("spot", "on-demand", wait_minutes=10)
+    night = Night("spot", "on-demand", wait_minutes=8)
     night.cloud.faults.add(stockout("us-east5-."))
     ended = night.run()
     assert ended.result == "no capacity"
@@ -69,7 +69,7 @@ def test_every_way_is_tried_in_every_zone_before_the_next(night: Night) -> None:
     assert len(order) > 4
     assert "try spot, flex-start or a reservation" in ended.reason
     assert record["usd"] == "0"
-    assert night.now() - BEGAN - 3600 < 15 * 60
+    assert night.now() - BEGAN - 3600 < 10 * 60
 
 
 def test_without_a_wait_there_is_one_round(night: Night) -> None:
