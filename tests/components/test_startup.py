@@ -17,7 +17,7 @@ from infra.components.job_machine import STARTUP
 CONTAINER = {
     "image": "asia-east1-docker.pkg.dev/p/r/train@sha256:0",
     "command": ["python", "-m", "workloads.entry", "train_recommender"],
-    "args": ["--note", "it's $HOME\n2 \"lines\""],
+    "args": ["--note", 'it\'s $HOME\n2 "lines"'],
     "env": {"WL_CHIPS": "4", "WL_ATTEMPT": "9"},
 }
 RUN = {"env": {"WL_ATTEMPT": "2", "WL_RUN_ID": "20261201T180000Z"}, "state": "gs://models/.accelform/jobs/s/train/runs/R 1/try-2"}
@@ -62,7 +62,12 @@ class Host:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name, text in (("curl", CURL), ("docker", DOCKER), ("sleep", "#!/bin/bash\n"), ("apt-get", '#!/bin/bash\necho "$*" >>"$FAKE/apt"\n')):
+        for name, text in (
+            ("curl", CURL),
+            ("docker", DOCKER),
+            ("sleep", "#!/bin/bash\n"),
+            ("apt-get", '#!/bin/bash\necho "$*" >>"$FAKE/apt"\n'),
+        ):
             path = folder / "bin" / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
