@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from workloads.contract import DEVICES_EXIT, ContractError, InputError, TrainSettings
+from workloads.say import say
 
 WRONG_EXIT = 2
 """Exit code of a wrong environment, command line or input: to begin again would not help."""
@@ -30,13 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     names = ", ".join(sorted(WORKLOADS))
     if not given or given[0] in ("-h", "--help"):
-        _say(f"usage: python -m workloads.entry WORKLOAD [ARGUMENT ...]\nworkloads: {names}")
+        say(f"usage: python -m workloads.entry WORKLOAD [ARGUMENT ...]\nworkloads: {names}")
         return 0 if given else WRONG_EXIT
     name, *rest = given
     if name not in WORKLOADS:
-        _say(f"{name!r} is no workload; there are: {names}")
+        say(f"{name!r} is no workload; there are: {names}")
         return WRONG_EXIT
     os.environ.setdefault("KERAS_BACKEND", "jax")
+    # Of Python 3.11's end, at every import of Google's client: nothing that a log needs.
+    warnings.filterwarnings("ignore", message="You are using a Python version", category=FutureWarning)
     module = importlib.import_module(WORKLOADS[name])
     try:
         options = module.parser(f"python -m workloads.entry {name}").parse_args(rest)
@@ -52,26 +56,22 @@ def _run(name: str, module: Any, options: Any) -> int:
     try:
         settings = TrainSettings.read(_without(SIMULATED))
         if os.environ.get(SIMULATED) == "1":
-            _say(f"{SIMULATED}=1: devices of this machine's processor stand for {settings.chips} chips of {settings.accelerator_type}")
+            say(f"{SIMULATED}=1: devices of this machine's processor stand for {settings.chips} chips of {settings.accelerator_type}")
         start(settings)
         return int(module.run(settings, options))
     except ContractError as error:
-        _say(f"{name}: the environment is not what the contract says:\n  " + str(error).replace("\n", "\n  "))
+        say(f"{name}: the environment is not what the contract says:\n  " + str(error).replace("\n", "\n  "))
         return WRONG_EXIT
     except DevicesError as error:
-        _say(f"{name}: {error}")
+        say(f"{name}: {error}")
         return DEVICES_EXIT
     except (FilesError, InputError) as error:
-        _say(f"{name}: {error}")
+        say(f"{name}: {error}")
         return WRONG_EXIT
 
 
 def _without(name: str) -> dict[str, str]:
     return {variable: text for variable, text in os.environ.items() if variable != name}
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

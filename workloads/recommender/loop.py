@@ -15,6 +15,7 @@ from workloads.preemption import Notice
 from workloads.recommender import model as models
 from workloads.recommender.batches import Batches, reader
 from workloads.recommender.data import Clicks, Products
+from workloads.say import say
 
 BATCH_AXIS = "batch"
 MODEL_AXIS = "model"
@@ -89,6 +90,8 @@ class Trainer:
             if step % LOG_EVERY == 0 or step == self.steps:
                 self.curve.append((step, float(np.mean(_floats(losses)))))
                 losses = []
+                if self.first:
+                    say(f"step {step} of {self.steps}, loss {self.curve[-1][1]:.4f}")
             leaving = notice.at(step)
             if step < self.steps and (leaving or step - saved >= interval):
                 meta = {"input": iterator.get_state(), "curve": self.curve, "open": _floats(losses), "resumed_from": self.resumed_from}
@@ -96,6 +99,7 @@ class Trainer:
                 saved = step
                 if leaving:
                     self.checkpoints.close()
+                    say(f"this machine is taken away: step {step} is saved")
                     return False
         self.checkpoints.close()
         return True
@@ -127,6 +131,7 @@ class Trainer:
                 f"{self.settings.checkpoints}: {last.step} steps are done already, of {self.steps}: is it another run's folder?"
             )
         self._state = jax.tree.map(_as, last.state, self._state)
+        say(f"goes on after step {last.step}")
         iterator.set_state(last.meta["input"])
         self.curve = [(at, loss) for at, loss in last.meta["curve"]]
         self.resumed_from = [*last.meta["resumed_from"], last.step]

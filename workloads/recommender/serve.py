@@ -17,9 +17,9 @@ SCORED = 4096
 
 def function_and_weights(
     architecture: dict[str, Any], weights: list[Any], products: Products, features: Any, found: int
-) -> tuple[Callable[[Any, Any], Any], dict[str, Any]]:
+) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], dict[str, Any]]:
     """
-    The function from weights and inputs by name to outputs by name, and the weights.
+    The function from weights and inputs by name to outputs by name; one from weights and rows of a log to likelihoods; and the weights.
 
     Args:
         weights: Values of the model's variables, in their order.
@@ -53,21 +53,27 @@ def function_and_weights(
         part = vectors(held, rows.astype(np.int32), products.category[rows], products.price[rows], features[rows])
         parts.append(np.asarray(part)[: count - begin])
 
+    def likely(person: Any, product: Any, ad: Any) -> dict[str, Any]:
+        logits = model.logits(person, product, ad).astype(jnp.float32)
+        click = jax.nn.sigmoid(logits[..., 0])
+        return {"click": click, "purchase": click * jax.nn.sigmoid(logits[..., 1])}
+
+    @jax.jit
+    def likelihoods(values: Any, rows: Any) -> Any:
+        products = values["product_vectors"][rows["item"]]
+        return applied(values, lambda: likely(model.person(rows["user"], rows["history"]), products, rows["ad"]))
+
     def answer(values: Any, inputs: Any) -> Any:
         def scored() -> Any:
             person = model.person(inputs["user"], inputs["history"])
             scores = (person @ values["product_vectors"].T).astype(jnp.float32) / TEMPERATURE
             best, item = jax.lax.top_k(scores.at[:, 0].set(ABSENT), found)
-            product = values["product_vectors"][item]
-            shape = (*item.shape, person.shape[-1])
-            logits = model.logits(
-                jnp.broadcast_to(person[:, None, :], shape), product, jnp.broadcast_to(inputs["ad"][:, None], item.shape)
-            ).astype(jnp.float32)
-            click = jax.nn.sigmoid(logits[..., 0])
-            return {"item": item.astype(jnp.int32), "score": best, "click": click, "purchase": click * jax.nn.sigmoid(logits[..., 1])}
+            together = jnp.broadcast_to(person[:, None, :], (*item.shape, person.shape[-1]))
+            ad = jnp.broadcast_to(inputs["ad"][:, None], item.shape)
+            return {"item": item.astype(jnp.int32), "score": best, **likely(together, values["product_vectors"][item], ad)}
 
         return applied(values, scored)
 
     # Tables of products are in the vectors by now, but histories look products up.
     needed = {name: held[name] for name in names}
-    return answer, needed | {"product_vectors": np.concatenate(parts)}
+    return answer, likelihoods, needed | {"product_vectors": np.concatenate(parts)}

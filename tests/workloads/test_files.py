@@ -1,0 +1,115 @@
+"""Folders of files: the same in a bucket and on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workloads.files import CHECKSUMS, FilesError, Folder
+
+
+@pytest.fixture(params=["path", "bucket"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folder]:
+    """An empty folder of either kind."""
+    if request.param == "path":
+        yield Folder(str(tmp_path / "folder"))
+        return
+    request.getfixturevalue("bucket")
+    folder = Folder("gs://shop-models/jobs/one")
+    folder.erase()
+    yield folder
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Files to send."""
+    place = tmp_path / "source"
+    (place / "deep" / "er").mkdir(parents=True)
+    (place / "a.bin").write_bytes(bytes(range(256)))
+    (place / "deep" / "er" / "b.json").write_text('{"b": 1}', encoding="utf-8")
+    return place
+
+
+def test_reads_what_was_written(folder: Folder) -> None:
+    """Bytes, JSON and odd names."""
+    folder.write("a b/ü.bin", b"\x00\xff")
+    folder.write_json("x.json", {"n": 1})
+
+    assert folder.read("a b/ü.bin") == b"\x00\xff"
+    assert folder.read_json("x.json") == {"n": 1}
+    assert folder.names() == ["a b/ü.bin", "x.json"]
+    assert folder.children() == ["a b"]
+    assert folder.child("a b").names() == ["ü.bin"]
+
+
+def test_what_is_not_there(folder: Folder) -> None:
+    """Is nothing, or said by name; to delete it is fine."""
+    assert folder.find("a") is None
+    assert folder.names() == []
+    folder.delete("a")
+    with pytest.raises(FilesError, match="a is not there"):
+        folder.read("a")
+
+
+@pytest.mark.parametrize("name", ["", "/etc/passwd", "../a", "a/../../b"])
+def test_refuses_names_outside(folder: Folder, name: str) -> None:
+    """A name stays in its folder."""
+    with pytest.raises(FilesError, match="no name in a folder"):
+        folder.write(name, b"")
+
+
+@pytest.mark.parametrize("location", ["", " ", "gs://", "gs:///a"])
+def test_refuses_no_folder(location: str) -> None:
+    """A bucket has a name."""
+    with pytest.raises(FilesError, match="is no folder"):
+        Folder(location)
+
+
+def test_a_folder_goes_there_and_back(folder: Folder, source: Path, tmp_path: Path) -> None:
+    """All files, and their checksums last."""
+    folder.upload(source)
+    folder.download(tmp_path / "back")
+
+    assert (tmp_path / "back" / "a.bin").read_bytes() == bytes(range(256))
+    assert (tmp_path / "back" / "deep" / "er" / "b.json").read_text(encoding="utf-8") == '{"b": 1}'
+    assert sorted(folder.checksums()) == ["a.bin", "deep/er/b.json"]
+
+
+def test_half_a_folder_is_not_read(folder: Folder, source: Path, tmp_path: Path) -> None:
+    """Without its last file, a folder is not there; a later upload that ends in the middle is none either."""
+    folder.upload(source)
+    folder.delete(CHECKSUMS)
+
+    with pytest.raises(FilesError, match="it is not whole"):
+        folder.download(tmp_path / "back")
+
+
+def test_a_changed_file_is_found(folder: Folder, source: Path, tmp_path: Path) -> None:
+    """Each file is held against its checksum, and all wrong ones are named."""
+    folder.upload(source)
+    folder.write("a.bin", b"other")
+    folder.delete("deep/er/b.json")
+
+    with pytest.raises(FilesError) as refused:
+        folder.download(tmp_path / "back")
+    assert "a.bin is not what its checksum says" in str(refused.value)
+    assert "b.json is not there" in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b'{"files": []}', b'{"files": {"a": 1}}', b'{"files": {"../../x": {}}}'])
+def test_odd_checksums_are_refused(folder: Folder, content: bytes, tmp_path: Path) -> None:
+    """Nothing is taken on trust, and nothing is written outside."""
+    folder.write(CHECKSUMS, content)
+
+    with pytest.raises(FilesError):
+        folder.download(tmp_path / "back")
+
+
+def test_erases(folder: Folder, source: Path) -> None:
+    """Nothing stays."""
+    folder.upload(source)
+    folder.erase()
+
+    assert folder.names() == []
