@@ -107,6 +107,11 @@ def test_entry_tells_all_of_a_wrong_environment() -> None:
     ended = entry("train_recommender", WL_OUTPUT="out", WL_CHIPS="many", WL_WHO="me", WL_ACCELERATOR_TYPE="cpu")
 
     assert ended.returncode == 2
-    for said in ("WL_RUN_ID is missing", "WL_CHECKPOINTS is missing", "WL_CHIPS='many' is no whole number", "WL_WHO is none of the contract's"):
+    for said in (
+        "WL_RUN_ID is missing",
+        "WL_CHECKPOINTS is missing",
+        "WL_CHIPS='many' is no whole number",
+        "WL_WHO is none of the contract's",
+    ):
         assert said in ended.stderr
     assert "Traceback" not in ended.stderr
