@@ -72,14 +72,13 @@ class Tuned:
             return []
         found = []
         if one.input_bound:
-            found.append(
-                f"faster input: a step's input takes {_ms(one.input)}, the chips {_ms(one.step)}: files nearer, fewer columns, more cores"
-            )
+            took = f"a step's input takes {_ms(one.input)}, the chips {_ms(one.step)}"
+            found.append(f"faster input: {took}: files nearer, fewer columns, more cores")
         if self.ended != ENDED_BY_GAIN:
             found.append("a larger batch: the time per example was still falling at the last one")
         if chips > 1:
             found.append(f"a smaller slice: {chips} chips compute {one.utilisation:.0%} of the time, and all of it is paid for")
-        return found or ["a larger model, or a machine without an accelerator: one chip has too little to do"]
+        return found or ["a larger model: one chip has too little to do; or a machine without an accelerator"]
 
     def cost(self, examples: int, usd_per_hour: Decimal | None) -> Decimal | None:
         """USD that one run through *examples* costs with the chosen batch; None where the price is not known."""
