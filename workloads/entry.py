@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workloads.contract import DEVICES_EXIT, RESTART_EXIT, ContractError, InputError, TrainSettings
@@ -28,23 +28,23 @@ WORKLOADS = {
 """Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, workloads: Mapping[str, str] = WORKLOADS, program: str = "workloads.entry") -> int:
     """Runs one program. A user's mistake is told without a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    names = ", ".join(sorted(WORKLOADS))
+    names = ", ".join(sorted(workloads))
     if not given or given[0] in ("-h", "--help"):
-        say(f"usage: python -m workloads.entry WORKLOAD [ARGUMENT ...]\nworkloads: {names}")
+        say(f"usage: python -m {program} WORKLOAD [ARGUMENT ...]\nworkloads: {names}")
         return 0 if given else WRONG_EXIT
     name, *rest = given
-    if name not in WORKLOADS:
+    if name not in workloads:
         say(f"{name!r} is no workload; there are: {names}")
         return WRONG_EXIT
     os.environ.setdefault("KERAS_BACKEND", "jax")
     # Of Python 3.11's end, at every import of Google's client: nothing that a log needs.
     warnings.filterwarnings("ignore", message="You are using a Python version", category=FutureWarning)
-    module = importlib.import_module(WORKLOADS[name])
+    module = importlib.import_module(workloads[name])
     try:
-        options = module.parser(f"python -m workloads.entry {name}").parse_args(rest)
+        options = module.parser(f"python -m {program} {name}").parse_args(rest)
     except SystemExit as end:
         return WRONG_EXIT if end.code else 0
     return _run(name, module, options)

@@ -342,6 +342,35 @@ def queue(
     raise typer.Exit(command.run(stack, folder, remove_dead=remove_dead, cloud=cloud, as_json=as_json))
 
 
+image = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(image, name="image", help="Images of the workloads: build.")
+
+
+@image.callback()
+def _image() -> None:
+    """Images of the workloads."""  # a group of one command is one only with this
+
+
+@image.command("build")
+def image_build(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="runner, serve, tf or train: folders of workloads/images.")],
+    stack: Annotated[str | None, typer.Option(metavar="STACK", help="Stack name or stack file. (default: the only one)")] = None,
+    tool: Annotated[
+        str | None, typer.Option("--with", metavar="TOOL", help="docker, podman or buildah of this machine. (default: Cloud Build)")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--service-account", metavar="EMAIL", help="Who builds. (default: the project's own for builds)")
+    ] = None,
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    as_json: AsJson = False,
+) -> None:
+    """Build images and push them to the stack's repository; write each by its digest into the stack file."""
+    from infra.cli import images as command
+
+    raise typer.Exit(command.build(names, stack, folder, tool=tool, account=account, cloud=cloud, as_json=as_json))
+
+
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, attach.")
 

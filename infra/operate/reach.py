@@ -21,7 +21,12 @@ def google(spec: StackSpec, sandbox: str) -> tuple[Google, Time]:
     Args:
         sandbox: Address of the sandbox; empty for Google Cloud, where the stack's project is charged with the quota.
     """
-    settings = Settings(sandbox) if sandbox else Settings(charged=spec.project)
+    return of_project(spec.project, sandbox)
+
+
+def of_project(project: str, sandbox: str) -> tuple[Google, Time]:
+    """The same for a project, where a stack file cannot be read yet."""
+    settings = Settings(sandbox) if sandbox else Settings(charged=project)
     found = Google(settings, _paused())
     return found, SandboxTime(found, sandbox) if sandbox else WallTime()
 

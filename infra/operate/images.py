@@ -1,0 +1,233 @@
+"""
+Images of the workloads, built from this checkout and pushed to the stack's repository; what comes of it is a reference by digest.
+
+The source is one archive with the same bytes for the same files: it names the tag, so that what was built can be found again. A build in
+Cloud Build asks for verified provenance; a list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it.
+Sources: discovery document cloudbuild v1, revision in the package; Cloud Build's page "Generate and validate build provenance", 2026.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from infra.errors import AccelformError, ExitCode, MachineError, Problem, SpecError, nearest
+from infra.provider.google import Google
+from infra.provider.server import ProviderError
+
+ROOT = Path(__file__).parents[2]
+FOLDER = "workloads/images"
+API = "cloudbuild.v1"
+BUILDER = "gcr.io/cloud-builders/docker"
+"""Google's builder: it is on the machine already that builds."""
+BUILD_SECONDS = 3600
+"""The longest that a build may take: the training image installs 3 GB."""
+TOOLS = ("docker", "podman", "buildah")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+SOURCES = ".accelform/sources"
+"""Folder of the models bucket that sources are uploaded to."""
+
+Tool = Literal["docker", "podman", "buildah"]
+Say = Callable[[str], None]
+
+
+class BuildError(AccelformError):
+    """A build did not end well."""
+
+    exit_code = ExitCode.CLOUD
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One image that is in its repository."""
+
+    name: str
+    reference: str
+    """`REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME@sha256:...`, as a stack file takes it."""
+    tag: str
+    """Its tag, which is of the source."""
+    said: str = ""
+    """What the builder says besides."""
+
+
+def names(root: Path = ROOT) -> list[str]:
+    """Images that this checkout has."""
+    return sorted(path.parent.name for path in (root / FOLDER).glob("*/Dockerfile"))
+
+
+def check(wanted: Sequence[str], root: Path = ROOT) -> None:
+    """
+    Raises:
+        MachineError: This is no checkout.
+        SpecError: A name is none of an image.
+    """
+    known = names(root)
+    if not known or not (root / "requirements").is_dir():
+        raise MachineError(f"{root}: no Dockerfiles are here\n  fix: build images in a checkout of the repository")
+    others = [name for name in wanted if name not in known]
+    unknown = [Problem(ascii(name)[:60], "is no image", ", ".join(nearest(name, known) or known)) for name in others]
+    if unknown or not wanted:
+        raise SpecError("accelform image build", unknown or [Problem("NAME", "is missing", ", ".join(known))])
+
+
+def archive(name: str, root: Path = ROOT) -> bytes:
+    """What an image is built from, as tar.gz: files that its Dockerfile copies, and that file. The same files are the same bytes."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
+        for path in _files(name, root):
+            entry = tarfile.TarInfo(path.relative_to(root).as_posix())
+            content = path.read_bytes()
+            entry.size, entry.mode = len(content), 0o755 if path.suffix == ".sh" else 0o644
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def _files(name: str, root: Path) -> Iterator[Path]:
+    dockerfile = root / FOLDER / name / "Dockerfile"
+    copied = re.findall(r"^COPY (\S+) ", dockerfile.read_text(encoding="utf-8"), re.MULTILINE)
+    found = {dockerfile}
+    for source in copied:
+        found |= {path for path in (root / source).rglob("*") if path.is_file()} if (root / source).is_dir() else {root / source}
+    return iter(sorted(path for path in found if "__pycache__" not in path.parts and path.suffix != ".pyc"))
+
+
+def tag(source: bytes) -> str:
+    """Tag of what is built from a source."""
+    return f"src-{hashlib.sha256(source).hexdigest()[:16]}"
+
+
+class CloudBuild:
+    """
+    Google's builder, in the stack's region.
+
+    Args:
+        google: Google's APIs.
+        bucket: Bucket of the stack's region that sources are put in.
+        prefix: What an image's name begins with.
+        account: E-mail address of the account that builds. (default: the project's own for builds)
+    """
+
+    def __init__(self, google: Google, project: str, region: str, bucket: str, prefix: str, account: str = "", root: Path = ROOT) -> None:
+        self._google, self._project, self._region, self._bucket = google, project, region, bucket
+        self._prefix, self._account, self._root = prefix, account, root
+
+    def build(self, name: str, say: Say) -> Built:
+        """
+        Raises:
+            BuildError: It did not end well.
+            ProviderError: Cloud Build or Cloud Storage refused.
+        """
+        from googleapiclient.http import MediaInMemoryUpload
+
+        source = archive(name, self._root)
+        image = f"{self._prefix}/{name}:{tag(source)}"
+        key = f"{SOURCES}/{name}-{tag(source)}.tar.gz"
+        say(f"{name}: {len(source) / 1e6:.1f} MB of source to gs://{self._bucket}/{key}")
+        body = MediaInMemoryUpload(source, mimetype="application/gzip")
+        kept = self._google.call("storage.v1", "objects.insert", bucket=self._bucket, name=key, media_body=body)
+        parent = f"projects/{self._project}/locations/{self._region}"
+        wanted = self._body(name, image, key, str(kept["generation"]))
+        begun = self._google.call(API, "projects.locations.builds.create", parent=parent, body=wanted)
+        build = begun["metadata"]["build"]
+        say(f"{name}: build {build['id']} in {self._region}; its log: {build.get('logUrl', 'unknown')}")
+        # Google names operations of builds in two ways: under the location, and as `operations/build/PROJECT/ID`.
+        method = "projects.locations.operations.get" if begun["name"].startswith("projects/") else "operations.get"
+
+        def ask() -> dict[str, Any]:
+            return self._google.call(API, method, name=begun["name"])
+
+        self._google.awaited(begun["name"], begun, lambda one: bool(one.get("done")), ask, BUILD_SECONDS + 600)
+        ended = self._google.call(API, "projects.locations.builds.get", name=f"{parent}/builds/{build['id']}")
+        found = [one["digest"] for one in ended.get("results", {}).get("images", []) if one["name"] == image]
+        if ended["status"] != "SUCCESS" or not found:
+            detail = ended.get("failureInfo", {}).get("detail") or ended.get("statusDetail") or "the log says why"
+            raise BuildError(f"{name}: the build ended with {ended['status']}: {detail}\n  log: {ended.get('logUrl', 'unknown')}")
+        return Built(name, f"{self._prefix}/{name}@{found[0]}", image, str(ended.get("statusDetail", "")))
+
+    def _body(self, name: str, image: str, key: str, generation: str) -> dict[str, Any]:
+        return {
+            "source": {"storageSource": {"bucket": self._bucket, "object": key, "generation": generation}},
+            "steps": [{"name": BUILDER, "args": ["build", "--file", f"{FOLDER}/{name}/Dockerfile", "--tag", image, "."]}],
+            "images": [image],
+            "timeout": f"{BUILD_SECONDS}s",
+            "tags": ["accelform", name],
+            "options": {"requestedVerifyOption": "VERIFIED", "sourceProvenanceHash": ["SHA256"], "logging": "CLOUD_LOGGING_ONLY"},
+            **({"serviceAccount": f"projects/{self._project}/serviceAccounts/{self._account}"} if self._account else {}),
+        }
+
+
+class LocalBuild:
+    """
+    A builder of this machine, which pushes with its own login.
+
+    Args:
+        tool: Its program.
+        prefix: What an image's name begins with.
+
+    Raises:
+        MachineError: The program is not here.
+    """
+
+    def __init__(self, tool: Tool, prefix: str, root: Path = ROOT) -> None:
+        if shutil.which(tool) is None:
+            others = [one for one in TOOLS if shutil.which(one)]
+            instead = f"--with {others[0]}" if others else "leave --with out: Cloud Build builds"
+            raise MachineError(f"{tool} is not on this machine\n  fix: install it, or {instead}")
+        self._tool, self._prefix, self._root = tool, prefix, root
+
+    def build(self, name: str, say: Say) -> Built:
+        """
+        Raises:
+            BuildError: The program failed.
+        """
+        source = archive(name, self._root)
+        image = f"{self._prefix}/{name}:{tag(source)}"
+        with tempfile.TemporaryDirectory(prefix="accelform-image-") as place:
+            folder = Path(place) / "context"
+            with tarfile.open(fileobj=io.BytesIO(source)) as tar:
+                tar.extractall(folder, filter="data")
+            file = str(folder / FOLDER / name / "Dockerfile")
+            say(f"{name}: {self._tool} builds {image}")
+            self._run("build", "--file", file, "--tag", image, str(folder))
+            written = Path(place) / "digest"
+            say(f"{name}: {self._tool} pushes it")
+            if self._tool == "docker":
+                # Its last line: `TAG: digest: sha256:... size: N`.
+                found = DIGEST.findall(self._run("push", image))
+            else:
+                self._run("push", "--digestfile", str(written), image)
+                found = DIGEST.findall(written.read_text()) if written.exists() else []
+        if not found:
+            raise BuildError(f"{name}: {self._tool} did not say the digest of what it pushed")
+        return Built(name, f"{self._prefix}/{name}@{found[-1]}", image)
+
+    def _run(self, *arguments: str) -> str:
+        ended = subprocess.run([self._tool, *arguments], capture_output=True, text=True, check=False)
+        if ended.returncode:
+            last = "\n".join(f"  {line}" for line in (ended.stderr or ended.stdout).strip().splitlines()[-10:])
+            raise BuildError(f"{self._tool} {arguments[0]} ended with {ended.returncode}\n{last}")
+        return ended.stdout
+
+
+def build(builder: CloudBuild | LocalBuild, wanted: Sequence[str], say: Say) -> Iterator[Built]:
+    """
+    Builds images one after the other.
+
+    Raises:
+        BuildError: One did not end well. Those before it are built.
+    """
+    for name in dict.fromkeys(wanted):
+        try:
+            yield builder.build(name, say)
+        except ProviderError as error:
+            raise BuildError(f"{name}: {error}") from None
