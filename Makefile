@@ -47,8 +47,10 @@ browser: ## a Chromium for the test of the report's pages: found, or installed w
 	    if path=$$(found); then echo "browser for the report's pages: $$path"; else echo "it could not be installed: the browser's test of the pages will be skipped"; fi; \
 	  else echo "no Chromium here, and none can be installed without root and apt-get: the browser's test of the pages will be skipped"; fi
 
+# Bytecode anew where the code changed since it was installed: hundreds of processes start in the tests. One test at a time to each worker.
 unit: $(DEV) ## the tests
-	@$(BIN)/python -m pytest -n 2 --inline-snapshot=disable
+	@$(BIN)/python -m compileall -q infra workloads
+	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --inline-snapshot=disable
 
 soak: $(DEV) engine ## the long runs: a kill at every call, before a release
 	@$(BIN)/python -m pytest -m soak -p no:randomly

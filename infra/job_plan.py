@@ -19,7 +19,7 @@ Provisioning = Literal["reservation", "flex-start", "on-demand", "spot"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class MachinePlan(_Part):

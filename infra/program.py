@@ -8,6 +8,7 @@ import pulumi
 
 from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.components import registered
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
 from infra.components.identity import Identity
@@ -34,8 +35,17 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
     for name, cap in spec.spend_caps.items():
         SpendCap(name, cap, placement=placement, budgets=budgets, opts=pulumi.ResourceOptions(providers=[own]))
+    trains = spec.registered
     models = {
-        name: Model(name, model, placement=placement, storage=storage, opts=pulumi.ResourceOptions(providers=[own]))
+        name: Model(
+            name,
+            model,
+            placement=placement,
+            storage=storage,
+            image=registered.image_of(model, spec.images),
+            job=trains.get(name, ""),
+            opts=pulumi.ResourceOptions(providers=[own]),
+        )
         for name, model in spec.models.items()
     }
 
@@ -57,6 +67,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     jobs = {}
     for name, job in spec.jobs.items():
+        registers = None
+        if job.registers:
+            model = spec.models[job.registers]
+            registers = registered.plan(job.registers, model, registered.image_of(model, spec.images), spec.endpoints, placement)
         jobs[name] = Job(
             name,
             job,
@@ -68,6 +82,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             account=identity.accounts[purpose(name)],
             after=identity.grants[purpose(name)],
             sandbox=cloud.address,
+            registers=registers,
+            rollout_minutes=registered.rollout_minutes(registers) if registers else 0,
         )
     if jobs:
         Sweep(
@@ -83,7 +99,9 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     endpoints = {}
     for name, endpoint in spec.endpoints.items():
         opts = pulumi.ResourceOptions(providers=[own]) if endpoint.served else None
-        endpoints[name] = Endpoint(name, endpoint, placement=placement, models=models, opts=opts)
+        endpoints[name] = Endpoint(
+            name, endpoint, placement=placement, models=models, awaits=registered.awaited(endpoint, trains), opts=opts
+        )
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)

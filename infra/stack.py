@@ -18,6 +18,7 @@ from infra import keys, refusals
 from infra.catalog import confirmed as by_name
 from infra.catalog import places
 from infra.catalog.fits import Verdict, judge
+from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
 from infra.components.images import RUNNER, Image
@@ -161,6 +162,12 @@ class StackSpec(Spec):
                 words = f"{model} is registered by {registered[model]} already"
                 yield Problem(f"jobs.{name}.registers", words, "a model of one job", "give each job a model of its own")
             registered.setdefault(model, name)
+        yield from models_of_jobs.problems(self.models, self.images, registered)
+
+    @property
+    def registered(self) -> dict[str, str]:
+        """The job that registers a model's versions, by model."""
+        return {job.registers: name for name, job in self.jobs.items() if job.registers}
 
     def image_of(self, job: JobSpec) -> str:
         """The image that a job's container is of."""

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 LEVELS = [
     {"errors", "declared", "findings", "names", "currencies", "schedule", "accept_if", "gcp", "accelform", "queued_nodes"},
-    {"spec", "job_plan"},
+    {"spec", "job_plan", "planned_jobs"},
     {"catalog"},
     {"sandbox"},
     {"clouds", "components", "cost", "policy", "provider"},

@@ -63,7 +63,7 @@ def schedules(draw):
 MOMENTS = st.floats(at("2020-01-01"), at("2040-01-01"))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(schedules(), MOMENTS)
 def test_the_next_run_is_later_and_as_the_fields_say(made, after):
     """Each run is after the one before, on a whole minute, and its local time is one of the schedule's, or the end of a leap."""
@@ -83,7 +83,7 @@ def test_the_next_run_is_later_and_as_the_fields_say(made, after):
         after = moment
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(schedules(), MOMENTS)
 def test_nothing_between_is_missed(made, after):
     """From every moment before the next run, it is the next run."""
@@ -94,6 +94,7 @@ def test_nothing_between_is_missed(made, after):
         assert between >= moment or schedule.next(between) == moment
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=30))
 @example("")
 @example("٣ * * * *")

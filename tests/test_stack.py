@@ -214,8 +214,12 @@ MODEL = {
         ({"first_aliases": ["default"]}, "first_aliases", "default is Google's own"),
         ({"keep_versions": 1.5}, "keep_versions", "is not a whole number"),
         ({"shared_memory_mib": -1}, "shared_memory_mib", "is too small"),
-        ({"workload": "serve"}, "workload", "is not available yet"),
-        ({"accept_if": "x > 1"}, "accept_if", "is not available yet"),
+        ({"workload": "serve"}, "workload", "is no workload that serves"),
+        ({"workload": "serve_recommender"}, "workload", "is said besides image"),
+        ({"image": None}, "image", "is missing"),
+        ({"image": None, "workload": "serve_recommender", "command": ["x"]}, "command", "goes not with workload"),
+        ({"accept_if": "x >> 1"}, "accept_if", "is no condition: column 4: '>' stands there"),
+        ({"accept_if": "x > 1"}, "accept_if", "does nothing: no job registers this model"),
     ],
 )
 def test_fails_on_a_model_that_cannot_be(change: dict[str, Any], path: str, said: str, base: dict[str, Any], stack_file: Write) -> None:
@@ -535,7 +539,7 @@ def test_fails_on_a_file_that_holds_itself(tmp_path: Path) -> None:
 def test_fails_on_nesting_without_end(tmp_path: Path) -> None:
     """A file that is nested too deeply is a sentence, not a crash. In a process of its own: the interpreter is shaken afterwards."""
     path = tmp_path / "Pulumi.try.yaml"
-    path.write_text("config: " + "[" * 5000 + "]" * 5000 + "\n", encoding="utf-8")
+    path.write_text("config: " + "[" * 700 + "]" * 700 + "\n", encoding="utf-8")
     command = [sys.executable, "-c", "from infra.cli.app import main; main()", "check", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "is nested too deeply" in done.stdout) == (2, True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shlex
 import sys
 from contextlib import redirect_stdout
@@ -17,6 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "stacks" / "stack.schema.json"
 DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md")
+
+NOW = "1796083200"
+"""When all output in the documents was made: 2026-12-01, in seconds since 1970."""
 
 
 def schema() -> str:
@@ -59,6 +63,7 @@ def command(*arguments: str, skip: tuple[str, str] | None = None) -> str:
     from infra.errors import AccelformError
 
     out = io.StringIO()
+    os.environ["SOURCE_DATE_EPOCH"] = NOW
     with redirect_stdout(out):
         try:
             app(list(arguments), prog_name="accelform", standalone_mode=False)

@@ -20,6 +20,7 @@ from infra.local.gcp.schema import FILE
 SOURCE = "schema of the pulumi-gcp provider 10.2.0, as its Python SDK has it"
 CONDITION = "gcp:vertex/AiEndpointIamMemberCondition:AiEndpointIamMemberCondition"
 DURATION = "gcp:compute/ResizeRequestRequestedRunDuration:ResizeRequestRequestedRunDuration"
+JOB_CONDITION = "gcp:cloudrunv2/JobIamMemberCondition:JobIamMemberCondition"
 FIXED = {"replaces": True, "type": "string"}
 
 ADDED_RESOURCES: dict[str, Any] = {
@@ -28,6 +29,12 @@ ADDED_RESOURCES: dict[str, Any] = {
         | {"condition": {"ref": CONDITION, "replaces": True}},
         "outputs": ["condition", "endpoint", "etag", "location", "member", "project", "role"],
         "required": ["endpoint", "member", "role"],
+    },
+    "gcp:cloudrunv2/jobIamMember:JobIamMember": {
+        "inputs": dict.fromkeys(("location", "member", "name", "project", "role"), FIXED)
+        | {"condition": {"ref": JOB_CONDITION, "replaces": True}},
+        "outputs": ["condition", "etag", "location", "member", "name", "project", "role"],
+        "required": ["member", "role"],
     },
     "gcp:compute/resizeRequest:ResizeRequest": {
         "inputs": dict.fromkeys(("description", "instanceGroupManager", "name", "project", "zone"), FIXED)
@@ -53,10 +60,12 @@ ADDED_RESOURCES: dict[str, Any] = {
     },
 }
 ADDED_TYPES: dict[str, Any] = {
+    JOB_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
-"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
+"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs` and
+`pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
 
 KEPT = ("type", "ref", "items", "additionalProperties", "replaces", "secret")
 

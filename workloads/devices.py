@@ -25,6 +25,10 @@ class DevicesError(Exception):
     """The devices seen are not those declared. To begin again on the same machine would not help."""
 
 
+class HostLostError(Exception):
+    """Another host does not answer any more. What was saved is saved, and to begin again on a whole machine helps."""
+
+
 def expected(accelerator_type: str, chips: int) -> int:
     """Devices that JAX shows of so many chips."""
     return chips * 2 if accelerator_type.startswith(CORES_AS_DEVICES + CHIPLETS_AS_DEVICES) else chips

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.contract import DEVICES_EXIT, ContractError, InputError, TrainSettings
+from workloads.contract import DEVICES_EXIT, RESTART_EXIT, ContractError, InputError, TrainSettings
 from workloads.say import say
 
 WRONG_EXIT = 2
@@ -22,6 +22,7 @@ WRONG_EXIT = 2
 FAILED_EXIT = 1
 
 WORKLOADS = {
+    "embed_images": "workloads.embed_images",
     "train_recommender": "workloads.recommender.train",
 }
 """Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code."""
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None, *, workloads: Mapping[str, str]
 
 
 def _run(name: str, module: Any, options: Any) -> int:
-    from workloads.devices import SIMULATED, DevicesError, start
+    from workloads.devices import SIMULATED, DevicesError, HostLostError, start
     from workloads.files import FilesError
 
     try:
@@ -62,6 +63,10 @@ def _run(name: str, module: Any, options: Any) -> int:
     except ContractError as error:
         say(f"{name}: the environment is not what the contract says:\n  " + str(error).replace("\n", "\n  "))
         return WRONG_EXIT
+    except HostLostError as error:
+        say(f"{name}: {error}")
+        # At once: an orderly end would wait for the host that is gone.
+        os._exit(RESTART_EXIT)
     except DevicesError as error:
         say(f"{name}: {error}")
         return DEVICES_EXIT

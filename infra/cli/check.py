@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +39,12 @@ def _checked(file: StackFile) -> Checked | SpecError:
         return check(file)
     except SpecError as error:
         return error
+
+
+def _now() -> float:
+    """Seconds since 1970; as SOURCE_DATE_EPOCH says where it is set, so that documents with output in them can be made again."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return float(said) if said.isascii() and said.isdigit() else time.time()
 
 
 def _code(result: Checked | SpecError) -> ExitCode:
@@ -78,6 +86,11 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
         )
     out.print(made)
     out.print()
+    if spec.jobs:
+        from infra.cli.check_jobs import table
+
+        out.print(table(result, _now()))
+        out.print()
     out.print(report.table(result.estimate))
     for line in headroom.lines(headroom.headroom(result.estimate, spec.budgets)):
         out.print(Text(line))
@@ -110,6 +123,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
     head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
     if isinstance(result, SpecError):
         return head | {"problems": problems_json(result)}
+    from infra.cli import check_jobs
     from infra.policy.rules import RULES
 
     return head | {
@@ -127,6 +141,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             }
             for resource in result.resources
         ],
+        "jobs": check_jobs.as_json(result, _now()),
         "cost": report.as_json(result.estimate),
         "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
         "confirmed": [one.model_dump(mode="json") for one in result.spec.confirmed],

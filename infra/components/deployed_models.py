@@ -202,6 +202,7 @@ class DeployedModels(pulumi.ComponentResource):
         models: Mapping[str, Model],
         update: Literal["surge", "in-place"],
         foreign: Literal["refuse", "keep", "undeploy"],
+        awaits: Mapping[str, str],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:deployed_models:DeployedModels", name, None, opts)
@@ -215,6 +216,7 @@ class DeployedModels(pulumi.ComponentResource):
             },
             update=update,
             foreign=foreign,
+            awaits=awaits,
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"deployed": self.deployed_models.deployed})

@@ -147,8 +147,13 @@ class Endpoint(pulumi.ComponentResource):
         *,
         placement: Placement,
         models: Mapping[str, Model],
+        awaits: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """
+        Args:
+            awaits: What it serves whose model may not be there yet, by name: who brings it.
+        """
         super().__init__("accelform:endpoint:Endpoint", name, None, opts)
         private = spec.private_service_connect
         self.endpoint = gcp.vertex.AiEndpoint(
@@ -194,6 +199,7 @@ class Endpoint(pulumi.ComponentResource):
                 models=models,
                 update=spec.update,
                 foreign=spec.foreign,
+                awaits=awaits or {},
                 opts=pulumi.ResourceOptions(parent=self),
             ).deployed_models.attachments
         self.register_outputs({"endpoint": self.endpoint.id})

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
-from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from infra import gcp, names
 from infra.catalog import tpu
@@ -45,6 +45,12 @@ def _workload(value: str) -> str:
         raise problem("is no workload", allowed=WORKLOADS)
     if program.kind == "serve":
         raise problem("serves until it is stopped: a job of it would never end", allowed=WORKLOADS, fix="serve it by an endpoint")
+    return value
+
+
+def _run_limit(value: object) -> object:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= RUN_MINUTES_MAX:
+        raise problem("is no run limit of a job, whose machine is always deleted", allowed=f"1 to {RUN_MINUTES_MAX} minutes")
     return value
 
 
@@ -91,7 +97,7 @@ class JobSpec(Spec):
     """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
     """The API that makes the machine. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
-    max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX)]
+    max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
     """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
     wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
     """Minutes that a run looks for capacity, round after round. 0: it looks once."""
@@ -220,7 +226,7 @@ class JobSpec(Spec):
             if self.reservation:
                 yield Problem("reservation", "the Cloud TPU API takes the project's reservation without a name", fix="remove it")
         elif "reservation" in self.provisioning and not self.reservation:
-            yield Problem("reservation", "is missing: the reservation to consume, by name")
+            yield Problem("reservation", "is missing: the reservation to consume, by name", fix="write it, or leave out that way of buying")
 
     def _fits_provisioning(self) -> Iterator[Problem]:
         shortest, longest = FLEX_START_MINUTES

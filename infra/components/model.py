@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import pulumi
 from pydantic import AfterValidator, Field, Strict, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from infra import accelform, names
+from infra.accept_if import ConditionError, parse
 from infra.components.placement import Placement, region_of_file
 from infra.components.storage import Storage
 from infra.errors import Problem, ProblemsError
 from infra.spec import Sentence, Spec, WholeNumber, distinct, pattern, problem
+from workloads.contract import ServeSettings
+from workloads.job import PROGRAMS
 
 IMAGE = re.compile(r"([a-z0-9-]+)-docker\.pkg\.dev(?:/[a-z0-9][a-z0-9._-]*){3,}@sha256:[0-9a-f]{64}")
 NO_FILES = "none"
 DEFAULT = "default"
+SERVERS = {name: program.image for name, program in PROGRAMS.items() if program.kind == "serve"}
+"""Programs that serve -> the key of `images:` whose image has them."""
 
 Route = Annotated[str, StringConstraints(strict=True), pattern(r"/[!-~]*", "is no path of HTTP: it begins with /", "/predict")]
 Alias = Annotated[
@@ -33,24 +39,46 @@ Variable = Annotated[
 Text = Annotated[str, Strict()]
 
 
+def _program(value: str) -> str:
+    if value not in SERVERS:
+        raise problem("is no workload that serves", allowed=SERVERS)
+    return value
+
+
+def _condition(value: str) -> str:
+    try:
+        parse(value)
+    except ConditionError as error:
+        raise problem(f"is no condition: {error}", allowed=error.allowed, fix=error.fix) from None
+    return value
+
+
 class ModelSpec(Spec):
-    """What one model is made of, and what its versions are called. It costs nothing until it is deployed."""
+    """
+    What one model is made of, and what its versions are called. It costs nothing until it is deployed.
 
-    later: ClassVar[dict[str, str]] = {
-        "workload": "the workload whose image it is",
-        "accept_if": "the gate that accepts a candidate",
-    }
+    Where a job registers it, its versions are the job's: they are uploaded when a run has ended well, and not by an update.
+    """
 
-    image: Annotated[
-        str,
-        StringConstraints(strict=True),
-        pattern(
-            IMAGE.pattern,
-            "is no image of Artifact Registry by its digest",
-            f"asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images/serve@sha256:{64 * '0'}",
-        ),
-    ]
-    """Image of the container, by its digest, in a repository of the stack's region. Another one is another version."""
+    image: (
+        Annotated[
+            str,
+            StringConstraints(strict=True),
+            pattern(
+                IMAGE.pattern,
+                "is no image of Artifact Registry by its digest",
+                f"asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images/serve@sha256:{64 * '0'}",
+            ),
+        ]
+        | None
+    ) = None
+    """Image of the container, by its digest, in a repository of the stack's region. Another one is another version. (default: that of
+    `workload`)"""
+    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_program)] | None = None
+    """Program of this project that serves it, such as `serve_recommender`: its image is of `images:`. (default: none; `image` is said)"""
+    accept_if: Annotated[str, StringConstraints(strict=True), AfterValidator(_condition)] | None = None
+    """What the metrics of a new version must be for it to be served, by numbers and by those of the version that serves:
+    `recall_at_20 >= 0.98 * champion and loss < 0.7`. Of a model that a job registers. (default: each version is accepted)"""
     artifact: (
         Annotated[
             str,
@@ -65,12 +93,12 @@ class ModelSpec(Spec):
     ) = None
     """Folder of the model's files, in a bucket of the stack's region; `none` where the image has them. They are copied when a version is
     made: new files under the same address are not seen. (default: the folder of the model's name in the models bucket)"""
-    port: Annotated[WholeNumber, Field(ge=1, le=65535)]
-    """Port that the container serves HTTP on."""
-    predict_route: Route
-    """Path that predictions are asked at."""
-    health_route: Route
-    """Path that says whether the container is healthy."""
+    port: Annotated[WholeNumber, Field(ge=1, le=65535)] | None = None
+    """Port that the container serves HTTP on. (default: the workload's; needed with `image`)"""
+    predict_route: Route | None = None
+    """Path that predictions are asked at. (default: the workload's; needed with `image`)"""
+    health_route: Route | None = None
+    """Path that says whether the container is healthy. (default: the workload's; needed with `image`)"""
     command: list[Text] = []
     """What runs instead of the image's entry point."""
     args: list[Text] = []
@@ -90,8 +118,8 @@ class ModelSpec(Spec):
 
     @field_validator("image")
     @classmethod
-    def _in_region(cls, value: str, info: ValidationInfo) -> str:
-        match, region = IMAGE.fullmatch(value), region_of_file(info)
+    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
+        match, region = IMAGE.fullmatch(value or ""), region_of_file(info)
         if match and region and match[1] != region:
             raise problem("stands in another region", allowed=f"an image in {region}-docker.pkg.dev", fix=f"copy the image to {region}")
         return value
@@ -104,9 +132,50 @@ class ModelSpec(Spec):
         ]
         if DEFAULT in self.first_aliases:
             problems.append(Problem("first_aliases", f"{DEFAULT} is Google's own: the first version has it", fix="leave it out"))
+        problems += self._made_of()
         if problems:
             raise ProblemsError(problems)
         return self
+
+    def _made_of(self) -> Iterator[Problem]:
+        if self.image and self.workload:
+            yield Problem("workload", "is said besides image", "one of the two", "remove one: a workload's image is of `images:`")
+        elif self.workload:
+            said = [name for name in ("command", "args") if getattr(self, name)]
+            yield from (Problem(name, "goes not with workload: it is started as it is", fix="remove it") for name in said)
+        elif self.image:
+            needed = {
+                "port": "a port, such as 8080",
+                "predict_route": "a path, such as /predict",
+                "health_route": "a path, such as /health",
+            }
+            for name, allowed in needed.items():
+                if getattr(self, name) is None:
+                    yield Problem(name, "is missing: with `image` nothing is known of the container", allowed)
+        else:
+            yield Problem("image", "is missing", "an image by its digest, or a `workload`", f"write workload: {next(iter(SERVERS))}")
+
+    def container(self, image: str) -> dict[str, Any]:
+        """The container, as the provider takes it. *image*: its own, or its workload's."""
+        known = ServeSettings("")
+        found = {
+            "imageUri": image,
+            "ports": [self.port or known.port],
+            "predictRoute": self.predict_route or known.predict_route,
+            "healthRoute": self.health_route or known.health_route,
+            "command": ["python", "-m", "workloads.serve", self.workload] if self.workload else self.command or None,
+            "args": self.args or None,
+            "env": self.env or None,
+            "sharedMemorySizeMb": self.shared_memory_mib,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def container_spec(self, image: str) -> dict[str, Any]:
+        """The same as a version in the registry has it."""
+        from infra.provider import container  # with Google's clients behind it: a check needs it for the models of jobs alone
+
+        spec: dict[str, Any] = container.body(self.container(image))["containerSpec"]
+        return spec
 
 
 class Model(pulumi.ComponentResource):
@@ -117,10 +186,24 @@ class Model(pulumi.ComponentResource):
     """Aliases that name the version which the stack file describes."""
 
     def __init__(
-        self, name: str, spec: ModelSpec, *, placement: Placement, storage: Storage, opts: pulumi.ResourceOptions | None = None
+        self,
+        name: str,
+        spec: ModelSpec,
+        *,
+        placement: Placement,
+        storage: Storage,
+        image: str,
+        job: str = "",
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """
+        Args:
+            image: Of the container.
+            job: Key of the job that registers its versions; empty where an update uploads them.
+        """
         super().__init__("accelform:model:Model", name, None, opts)
         folder = spec.artifact or pulumi.Output.concat("gs://", storage.models.name, "/", name, "/")
+        made_of = {} if job else spec.container(image)
         self.model = accelform.Model(
             name,
             project=placement.project,
@@ -129,20 +212,21 @@ class Model(pulumi.ComponentResource):
             display_name=f"{placement.stack}-{name}",
             description=spec.description or None,
             labels=placement.labels,
-            image_uri=spec.image,
-            artifact_uri=None if spec.artifact == NO_FILES else folder,
-            ports=[spec.port],
-            predict_route=spec.predict_route,
-            health_route=spec.health_route,
-            command=spec.command or None,
-            args=spec.args or None,
-            env=spec.env or None,
-            shared_memory_size_mb=spec.shared_memory_mib,
-            version_aliases=spec.aliases,
-            first_aliases=spec.first_aliases,
-            keep_versions=spec.keep_versions,
+            uploaded_by=f"job {job}" if job else None,
+            image_uri=made_of.get("imageUri"),
+            artifact_uri=None if job or spec.artifact == NO_FILES else folder,
+            ports=made_of.get("ports"),
+            predict_route=made_of.get("predictRoute"),
+            health_route=made_of.get("healthRoute"),
+            command=made_of.get("command"),
+            args=made_of.get("args"),
+            env=made_of.get("env"),
+            shared_memory_size_mb=made_of.get("sharedMemorySizeMb"),
+            version_aliases=None if job else spec.aliases,
+            first_aliases=None if job else spec.first_aliases,
+            keep_versions=None if job else spec.keep_versions,
             # The image may be in a repository that this very run makes: then nothing can have been pushed, and the upload says so.
             opts=pulumi.ResourceOptions(parent=self, depends_on=[storage.models, storage.images]),
         )
-        self.moving = tuple(spec.aliases)
+        self.moving = () if job else tuple(spec.aliases)
         self.register_outputs({"model": self.model.name, "version": self.model.version_id})

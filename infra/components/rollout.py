@@ -53,8 +53,3 @@ class RolloutSpec(Spec):
     """Minutes that the version before stays deployed, and costs, after the last step: `accelform rollback` then takes one call."""
     guards: GuardsSpec
     """What must hold of the new version: the first that does not sends all traffic back."""
-
-    @property
-    def longest_minutes(self) -> int:
-        """How long it takes at most: a step without enough requests is given up after twice its time."""
-        return 2 * self.hold_minutes * len(self.traffic_percent) + self.keep_warm_minutes

@@ -13,7 +13,6 @@ METADATA=http://metadata.google.internal/computeMetadata/v1
 STORAGE=https://storage.googleapis.com
 NAME=accelform
 NOTICE=25
-TRIES=60        # of what another service must answer first
 PAUSE=5         # seconds between tries
 PORT=8476       # of process 0, the one that JAX takes on Cloud TPU
 FAILED=125      # as `docker run` has it: the container did not start
@@ -21,10 +20,11 @@ export DOCKER_CONFIG=/run/accelform-docker
 
 say() { echo "accelform: $*"; }
 
-# again COMMAND...: until it succeeds, TRIES times.
+# again TIMES COMMAND...: until it succeeds.
 again() {
-  local try
-  for ((try = 1; try <= TRIES; try++)); do
+  local left=$1
+  shift
+  for ((; left > 0; left--)); do
     "$@" && return 0
     sleep "$PAUSE"
   done
@@ -33,7 +33,7 @@ again() {
 
 metadata() { curl -sSf --max-time 20 -H 'Metadata-Flavor: Google' "$METADATA/$1"; }
 attribute() { metadata "instance/attributes/$1" 2>/dev/null; }
-token() { metadata instance/service-accounts/default/token | python3 -c 'import json, sys; print(json.load(sys.stdin)["access_token"])'; }
+token() { metadata instance/service-accounts/default/token | sed -n 's/.*"access_token" *: *"\([^"]*\)".*/\1/p' | grep .; }
 
 # What is there now, though it may not be there at all: a machine alone is told nothing of its peers.
 number() {
@@ -52,7 +52,7 @@ report() {
   ended=$(date -u +%Y-%m-%dT%H:%M:%SZ)
   object=$(python3 -c 'import sys, urllib.parse; print(urllib.parse.quote(sys.argv[1], safe=""))' "$object")
   say "host $HOST ended with $1"
-  again upload "$STORAGE/upload/storage/v1/b/$bucket/o?uploadType=media&name=$object" "{\"host\": $HOST, \"exit_code\": $1, \"ended\": \"$ended\"}"
+  again 60 upload "$STORAGE/upload/storage/v1/b/$bucket/o?uploadType=media&name=$object" "{\"host\": $HOST, \"exit_code\": $1, \"ended\": \"$ended\"}"
 }
 
 upload() {
@@ -88,10 +88,10 @@ PYTHON
 start_docker() {
   if ! command -v docker >/dev/null; then
     say "installing docker"
-    again apt-get -qq update || return 1
-    DEBIAN_FRONTEND=noninteractive again apt-get -qq -o DPkg::Lock::Timeout=300 install --no-install-recommends docker.io || return 1
+    again 24 apt-get -qq update || return 1
+    DEBIAN_FRONTEND=noninteractive again 24 apt-get -qq -o DPkg::Lock::Timeout=300 install --no-install-recommends docker.io || return 1
   fi
-  again docker info >/dev/null 2>&1
+  again 24 docker info >/dev/null 2>&1
 }
 
 pull() {
@@ -110,13 +110,13 @@ stop() {
 }
 trap stop TERM INT
 
-RUN=$(again attribute accelform-run) || { say "no run was said"; exit 1; }
+RUN=$(again 60 attribute accelform-run) || { say "no run was said"; exit 1; }
 HOST=$(number)
-CONTAINER=$(again attribute accelform-container) || { report "$FAILED"; exit 1; }
+CONTAINER=$(again 60 attribute accelform-container) || { report "$FAILED"; exit 1; }
 IMAGE=$(python3 -c 'import json, sys; print(json.loads(sys.argv[1])["image"])' "$CONTAINER") || { report "$FAILED"; exit 1; }
 
 start_docker || { say "docker does not run"; report "$FAILED"; exit 1; }
-again pull || { say "$IMAGE cannot be pulled"; report "$FAILED"; exit 1; }
+again 12 pull || { say "$IMAGE cannot be pulled"; report "$FAILED"; exit 1; }
 mapfile -d '' -t told < <(peers)
 mapfile -d '' -t words < <(arguments)
 options=()

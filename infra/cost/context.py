@@ -86,6 +86,11 @@ class Context:
         self._assumptions[f"resources.{name}.{field}"] = Assumption(f"resources.{name}.{field}", used, False)
         return columns(used)
 
+    def outside(self, name: str, field: str, message: str, allowed: str) -> None:
+        """Refuses an assumption that the declaration does not allow."""
+        path = f"usage.resources.{name}.{field}"
+        self._outside[name, field] = Problem(path, message, allowed, "change it, or the declaration")
+
     def per_resource(self, name: str, field: str) -> Range:
         """What the stack file says of one thing, else the default of a small shop."""
         said = self.given(name, field)

@@ -146,7 +146,7 @@ def node(resource: Declared, context: Context) -> Iterator[LineItem]:
 
 
 def template(resource: Declared, context: Context) -> Iterator[LineItem]:
-    yield free(resource.name, short(resource), "a template costs nothing: the group's machines do")
+    yield free(resource.name, short(resource), "a template costs nothing: the machines made from it do")
 
 
 def group(resource: Declared, context: Context) -> Iterator[LineItem]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from infra import planned_jobs
+from infra.cost import jobs
 from infra.cost.context import Context, elsewhere, whole
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, listed, scaled, unknown
 from infra.cost.usage import HOURS
@@ -128,25 +130,42 @@ def _idle(resource: Declared, least: int, cpu: Decimal, memory: Decimal, context
     yield replace(line, status="bounded", unit_usd=bounds, note=joined(note, IDLE_MEMORY))
 
 
-def _by_instance(resource: Declared, seconds: Triple, cpu: Decimal, memory: Decimal, context: Context) -> Iterator[LineItem]:
-    yield context.metered(resource.name, "vCPU", "run-cpu-instance", context.region, scaled(seconds, cpu))
+def _by_instance(
+    resource: Declared, seconds: Triple, cpu: Decimal, memory: Decimal, context: Context, note: str = ""
+) -> Iterator[LineItem]:
+    yield context.metered(resource.name, "vCPU", "run-cpu-instance", context.region, scaled(seconds, cpu), note)
     yield context.metered(resource.name, "memory", "run-memory-instance", context.region, scaled(seconds, memory))
 
 
 def job(resource: Declared, context: Context) -> Iterator[LineItem]:
-    """`gcp:cloudrunv2/job:Job`: each task is billed while it runs."""
+    """`gcp:cloudrunv2/job:Job`: each task is billed while it runs; and so are the machines that a job's runner makes."""
     said = context.given(resource.name, "hours_month")
     tasks = 1 if resource.get("template.taskCount") is None else resource.get("template.taskCount")
     size = _size(resource.get("template.template.containers"))
+    hours, note = None if said is None else columns(said), ""
+    plans = planned_jobs.plans_of(resource)
+    if plans is None:
+        yield unknown(resource.name, "machines", "what its runs make is not known yet")
+    elif planned_jobs.is_sweep(resource):
+        hours = hours or jobs.sweep(resource, context)
+    elif plans:
+        found = jobs.job(resource, plans[0], context)
+        if found is None:
+            yield unknown(resource.name, "machines", "when it runs is not known yet")
+        else:
+            machines, waits = found
+            yield from machines
+            if hours is None:
+                hours, note = waits, "while a machine stands; high: as long as a run may take"
     if why := elsewhere(resource, context.region):
         yield unknown(resource.name, "Cloud Run job", why)
     elif size is None or not whole(tasks):
         yield unknown(resource.name, "Cloud Run job", NO_SIZE)
-    elif said is None:
+    elif hours is None:
         say = f"say usage.resources.{resource.name}.hours_month"
         yield unknown(resource.name, "Cloud Run job", f"no assumption says how long its tasks run: {say}")
     else:
-        yield from _by_instance(resource, scaled(columns(said), Decimal(3600) * tasks), *size, context)
+        yield from _by_instance(resource, scaled(hours, Decimal(3600) * tasks), *size, context, note)
 
 
 def schedule(resource: Declared, context: Context) -> Iterator[LineItem]:

@@ -116,6 +116,11 @@ class ResourceUsage(Spec):
     """Instances of a Cloud Run service: the average over the month, within the declared minimum and maximum."""
     hours_month: Annotated[Range | None, AfterValidator(_hours)] = None
     """Hours a month that a machine stands, or that the tasks of a Cloud Run job run."""
+    run_minutes: Range | None = None
+    """Minutes of machine that one run of a job takes, at most its `max_run_minutes`: all of them are counted where nothing is said. Of the
+    sweep: minutes that it runs."""
+    runs_month: Range | None = None
+    """Runs of a job in a month, where not its schedule alone says so: one without a schedule has none."""
     gib: Range | None = None
     """GiB that are stored: in a bucket or a repository that the component `storage` does not make, in a table of BigQuery."""
     retrieved_gib: Range | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import httpx
@@ -40,17 +41,29 @@ class SandboxTime:
     Args:
         google: Its APIs.
         base: Its address.
+        wall: Real seconds, for a wait while the clock is held.
     """
 
-    def __init__(self, google: Google, base: str) -> None:
+    def __init__(self, google: Google, base: str, wall: Callable[[], float] = time.monotonic) -> None:
         self._google = google
+        self._wall = wall
         self._url = f"{base.rstrip('/')}/sandbox/clock"
 
     def now(self) -> float:
         return self._google.time()
 
     def wait(self, seconds: float) -> None:
+        """At once; while a process that is attached to the sandbox works, as long as that takes, or those seconds."""
+        until = self._wall() + seconds
+        left = seconds
+        while self._move(left) and (left := until - self._wall()) > 0:
+            pass
+
+    def _move(self, seconds: float) -> bool:
+        """Asks for the clock to be moved. True where it was not: it is held, and the answer took some real time."""
         try:
-            httpx.post(self._url, json={"seconds": seconds}, timeout=SECONDS, trust_env=False).raise_for_status()
+            answer = httpx.post(self._url, json={"seconds": seconds}, timeout=SECONDS, trust_env=False)
+            answer.raise_for_status()
         except httpx.HTTPError as error:
             raise ProviderError(f"the sandbox's clock cannot be moved: {error or type(error).__name__}") from None
+        return bool(answer.json().get("held"))

@@ -1,10 +1,11 @@
-"""Rules of a Cloud TPU node hold for the nodes of a queued resource, too."""
+"""Rules of a Cloud TPU node hold for the nodes of a queued resource, too, and for those that a job's runner makes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from infra.declared import Declared
+from infra.planned_jobs import PATH, RUN_JOB, nodes
 from infra.policy.rule import Broken
 from infra.queued_nodes import QUEUED, asked
 
@@ -15,6 +16,8 @@ def with_queued(find: Find) -> Find:
     """*find*, of each node where a resource asks for several; the zone is the resource's own."""
 
     def found(resource: Declared, region: str) -> Iterator[Broken]:
+        if resource.type == RUN_JOB:
+            yield from _planned(find, resource, region)
         if resource.type != QUEUED:
             yield from find(resource, region)
             return
@@ -28,3 +31,9 @@ def with_queued(find: Find) -> Find:
                     yield at
 
     return found
+
+
+def _planned(find: Find, resource: Declared, region: str) -> Iterator[Broken]:
+    for what, node in nodes(resource):
+        for broken in find(node, region):
+            yield Broken(PATH, f"a node as {what}: {broken}", broken.verdicts)

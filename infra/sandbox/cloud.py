@@ -17,9 +17,11 @@ from infra.sandbox.clock import Clock
 from infra.sandbox.discovery import UPLOAD, Method, Routes, document
 from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
+from infra.sandbox.machines import KEPT, Machines
 from infra.sandbox.projects import MANAGER, Projects
 from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
+from infra.sandbox.servers import Servers
 from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES
 from infra.sandbox.store import Store
@@ -41,6 +43,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
     content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that a service reads, by their names in small letters: `range`, `content-range`."""
     caller: str = YOU
     """Email address of whoever asks."""
 
@@ -70,6 +74,9 @@ class Cloud:
         """Another one where the file was lost: what stood in it does no more."""
         self.store.set_fact("id", self.id)
         self.loads = Loads(self)
+        self.servers = Servers()
+        self.machines = Machines(self)
+        self.store.saw = self.machines.saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
         self._routes: dict[str, Routes] = {}
@@ -93,7 +100,8 @@ class Cloud:
         service = self._service(request.host)
         assert service is not None
         try:
-            return self._handled(service, request)
+            with self.faults.apart():
+                return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
 
@@ -144,6 +152,7 @@ class Cloud:
             version=match.method.document.version,
             media=request.content,
             content_type=request.content_type,
+            headers=request.headers,
             caller=request.caller,
         )
         check_query(match.method, request.query)
@@ -301,11 +310,12 @@ class Cloud:
         """
         Everything that stands: service, name, and whether it comes with the sandbox.
 
-        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics and log entries.
+        A policy stands while it binds somebody; what was deleted and can be restored does not, nor do points of metrics, log entries and
+        what is remembered of machines.
         """
         found = []
         for service, name, body in self.store.every():
-            if service in ("points", "entries") or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
+            if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
             found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
         return found
@@ -339,6 +349,8 @@ def _checked(method: Method, raw: Body) -> Body:
     if not raw or not method.request:
         return {}
     known = method.document.schemas[method.request].get("properties", {})
+    if "httpBody" in known:  # google.api.HttpBody: any bytes
+        return {}
     repeats = method.bound - known.keys() if method.request.endswith("Request") else frozenset()
     return checked(method.document, method.request, {key: value for key, value in raw.items() if key not in repeats})
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +161,15 @@ class Faults:
             raise LostError
         if self._lost:
             raise LostError
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """A call within another one: what strikes after it does not strike after the other."""
+        kept = self._lost, self._kill_after
+        try:
+            yield
+        finally:
+            self._lost, self._kill_after = kept
 
     def operation(self, call: Call, verb: str) -> Body | None:
         """Error that the operation which *call* starts ends with."""

@@ -7,6 +7,8 @@ Machines of Compute Engine, those of groups among them, and nodes of the Cloud T
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +35,45 @@ LASTS = {links.HOST: ("RUNNING", "STOPPING", "SUSPENDING", "PENDING_STOP"), node
 (https://cloud.google.com/tpu/pricing, read 2026-11)."""
 WORDS = {links.HOST: ("instances", "status", "instance"), nodes.HOST: ("nodes", "state", "node")}
 """Collection, field of the state, and what one is called here."""
+LONGEST_HOLD = 60.0
+"""Real seconds: who was killed holds the clock no longer."""
+CONTAINER = "accelform-container"
+"""Metadata of a machine that is made for a job's container."""
 CENT_PARTS = Decimal("0.000001")
 
 
 class Machines:
     """The ledger, in the store: it outlives the server, and what a refused call did is not in it."""
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, wall: Callable[[], float] = time.monotonic) -> None:
         self._cloud = cloud
+        self._wall = wall
+        self._holders: dict[str, float] = {}
+        self._done: set[str] = set()
+
+    def hold(self, sent: Any) -> None:
+        """
+        Somebody runs the containers of jobs' machines in real time: until they have ended, nobody is to move the clock on.
+
+        Raises:
+            ValueError: It is not said so.
+        """
+        wrong = not isinstance(sent, dict) or not {"holder", "seconds"} <= set(sent) <= {"holder", "seconds", "done"}
+        if wrong or not isinstance(sent["holder"], str) or not isinstance(sent.get("done", []), list):
+            raise ValueError(f"a holder has holder, seconds and may have done, a list; got {sent!r}")
+        seconds = float(sent["seconds"])
+        if not 0 <= seconds <= LONGEST_HOLD:
+            raise ValueError(f"seconds: {seconds} is not from 0 to {LONGEST_HOLD:g}")
+        self._holders[sent["holder"]] = self._wall() + seconds
+        self._done |= {str(key) for key in sent.get("done", [])}
+
+    @property
+    def held(self) -> bool:
+        """Whether a container runs, or is to run: a job's machine is there, and somebody who runs such."""
+        if not any(until > self._wall() for until in self._holders.values()):
+            return False
+        entries = self._cloud.store.items(KEPT, KEPT)
+        return any(one["container"] and one["ended"] is None and key_of(one) not in self._done for _, one in entries)
 
     def saw(self, service: str, name: str, body: dict[str, Any] | None) -> None:
         """Notes that a machine begins, changes or ends. Told of every change in the store."""
@@ -71,8 +104,14 @@ class Machines:
         return [_shown(entry, self._cloud.moment) for entry in sorted(entries, key=lambda entry: (entry["began"], entry["name"]))]
 
 
+def key_of(entry: dict[str, Any]) -> str:
+    """One time that a machine ran: the next one of its name has another key."""
+    return f"{entry['name']}@{entry['began']:.3f}"
+
+
 def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str, Any]:
-    words = name.split("/")
+    words, metadata = name.split("/"), body.get("metadata", {})
+    keys = metadata if kind == "node" else {item.get("key") for item in metadata.get("items", [])}
     entry = {
         "kind": kind,
         "name": name,
@@ -81,6 +120,7 @@ def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str,
         "labels": body.get("labels", {}),
         "began": moment,
         "ended": None,
+        "container": CONTAINER in keys,
     }
     if kind == "node":
         return entry | {"accelerator_type": body["acceleratorType"], "provisioning": nodes.provisioning(body)}
@@ -93,7 +133,7 @@ def _shown(entry: dict[str, Any], now: float) -> dict[str, Any]:
     ran = math.ceil(round((now if ended is None else ended) - entry["began"], 3))
     seconds = max(ran, LEAST_SECONDS) if entry["kind"] == "instance" else ran
     hour = usd_hour(entry)
-    said = {key: value for key, value in entry.items() if key != "gpus" or value}
+    said = {"key": key_of(entry)} | {key: value for key, value in entry.items() if key != "gpus" or value}
     return said | {
         "began": rfc3339(entry["began"]),
         "ended": None if ended is None else rfc3339(ended),

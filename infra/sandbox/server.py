@@ -3,12 +3,14 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`.
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`,
+`busy`, `servers`.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import fcntl
 import gc
 import json
@@ -35,6 +37,12 @@ from infra.sandbox.store import Store
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 LOOKS_SECONDS = 5.0
+READ = ("range", "content-range")
+"""Headers that services read."""
+CLIENT = b"gccl/"
+"""Google's own client of Cloud Storage says so. It downloads from the `mediaLink` that it was told, whatever server it talks to."""
+HELD_SECONDS = 0.2
+"""Real seconds until somebody who waits asks again, while the clock is held."""
 CENTURY = 100 * 365 * 86400
 PROJECT = re.compile(r"[a-z][a-z0-9.:-]*")
 PLAIN = [
@@ -63,13 +71,19 @@ class Server:
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
             "machines": ("GET", self.machines),
+            "busy": ("POST", self.busy),
+            "servers": ("GET POST", self.servers),
         }
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answers one request, as ASGI has it."""
         content = await _body(receive)
         try:
+            if scope["path"] == "/sandbox/clock" and self.held:
+                await asyncio.sleep(HELD_SECONDS)
             answer = self.own(scope, content) if scope["path"].startswith("/sandbox/") else self.google(scope, content)
+            if answer.later is not None:
+                answer = await asyncio.to_thread(answer.later)
         except LostError:  # an answer that is none: the connection ends
             await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
             await send({"type": "http.response.body", "body": b""})
@@ -102,12 +116,15 @@ class Server:
                 query=_query(scope["query_string"]),
                 content=content,
                 content_type=sent.get(b"content-type", b"application/json").decode("latin-1"),
+                headers={name: sent[name.encode()].decode("latin-1") for name in READ if name.encode() in sent},
             )
         )
+        base = f"{scope['scheme']}://{sent[b'host'].decode('latin-1')}"
         where = answer.headers.get("Location", "")
         if where.startswith("/"):
-            base = f"{scope['scheme']}://{sent[b'host'].decode('latin-1')}"
             answer = replace(answer, headers={**answer.headers, "Location": base + where})
+        if CLIENT in sent.get(b"x-goog-api-client", b"") and isinstance(answer.body, dict):
+            answer = replace(answer, body=_here(answer.body, base))
         return answer
 
     def status(self, http: str, sent: Any) -> Any:
@@ -125,13 +142,23 @@ class Server:
         }
 
     def clock(self, http: str, sent: Any) -> Any:
-        """Moves time on: `{"seconds": 60}`."""
+        """
+        Moves time on: `{"seconds": 60}`. While somebody works in real time, it is not moved: the answer comes after some real time,
+        and says that it was `held`. Operations that are polled end at once nevertheless.
+        """
         seconds = float(sent["seconds"])
         if not 0 <= seconds <= CENTURY:
             raise ValueError(f"seconds: {seconds} is not from 0 to {CENTURY}")
-        self.cloud.clock.advance(seconds)
+        held = self.held
+        if not held:
+            self.cloud.clock.advance(seconds)
         self.cloud.catch_up()
-        return {"time": rfc3339(self.cloud.clock.now())}
+        return {"time": rfc3339(self.cloud.clock.now())} | ({"held": True} if held else {})
+
+    @property
+    def held(self) -> bool:
+        """Whether time passes as it does, and is moved by nobody. A clock that is moved by hand is never held: it would stand."""
+        return self.cloud.machines.held and not self.cloud.clock.manual
 
     def faults(self, http: str, sent: Any) -> Any:
         """Shows, adds or clears what goes wrong."""
@@ -173,10 +200,35 @@ class Server:
         """Everything that stands."""
         return {"resources": self.cloud.resources()}
 
+    def busy(self, http: str, sent: Any) -> Any:
+        """
+        Somebody runs the containers of machines for the next seconds of real time, and says of which they have ended:
+        `{"holder": "attach-1", "seconds": 10, "done": [KEY, ...]}`, with keys of `machines`. 0 seconds: no longer.
+        """
+        self.cloud.machines.hold(sent)
+        return {"held": self.cloud.machines.held}
+
+    def servers(self, http: str, sent: Any) -> Any:
+        """Which process answers for which deployed model."""
+        if http == "POST":
+            self.cloud.servers.say(sent)
+        return {"servers": self.cloud.servers.shown()}
+
     def machines(self, http: str, sent: Any) -> Any:
         """Every machine that ever ran, and what it cost."""
         self.cloud.catch_up()
         return {"machines": self.cloud.machines.shown()}
+
+
+def _here(body: Any, base: str) -> Any:
+    """A body whose objects are downloaded from here."""
+    if isinstance(body, list):
+        return [_here(item, base) for item in body]
+    if not isinstance(body, dict):
+        return body
+    link = body.get("mediaLink", "")
+    changed = {"mediaLink": link.replace("https://", f"{base}/", 1)} if link else {}
+    return {key: _here(value, base) if key in ("items", "resource") else value for key, value in body.items()} | changed
 
 
 async def _body(receive: Receive) -> bytes:

@@ -44,6 +44,7 @@ class Call:
     media: bytes = b""
     """The body of an upload, as it came."""
     content_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     caller: str = YOU
     """Email address of whoever asks."""
     target: str = ""
@@ -87,6 +88,8 @@ class Answer:
     body: Any
     """JSON, bytes, or None for no body."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    later: Callable[[], Answer] | None = None
+    """What really answers, once the transaction is over: another process is asked, which may ask the sandbox meanwhile."""
 
 
 def nothing(*_: Any) -> None:

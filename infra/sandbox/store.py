@@ -71,11 +71,11 @@ class Store:
             "DELETE FROM resources WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?) RETURNING name",
             (service, name, len(name) + 1, name + "/"),
         ).fetchall()
-        for (one,) in gone:
-            self.saw(service, one, None)
         self._db.execute(
             "DELETE FROM timers WHERE service = ? AND (name = ? OR substr(name, 1, ?) = ?)", (service, name, len(name) + 1, name + "/")
         )
+        for (one,) in gone:
+            self.saw(service, one, None)
 
     def items(self, service: str, collection: str) -> list[tuple[str, dict[str, Any]]]:
         """Names and bodies of a collection, oldest first."""

@@ -78,6 +78,7 @@ def test_every_component_has_an_inventory() -> None:
     files = {path.stem for path in folder.glob("*.py")} - {
         "__init__",
         "placement",
+        "registered",
         "rollout",
         "tpu_host",
         "tpu_offer",

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +58,21 @@ esac
 """
 
 
+TOOLS = {
+    "curl": CURL,
+    "docker": DOCKER,
+    "sleep": "#!/bin/bash\n",
+    "apt-get": '#!/bin/bash\necho "$*" >>"$FAKE/apt"\n',
+    "python3": f'#!/bin/bash\nexec {sys.base_prefix}/bin/python3 -I -S "$@"\n',
+}
+
+
 class Host:
     """A host whose outer world is a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name, text in (
-            ("curl", CURL),
-            ("docker", DOCKER),
-            ("sleep", "#!/bin/bash\n"),
-            ("apt-get", '#!/bin/bash\necho "$*" >>"$FAKE/apt"\n'),
-        ):
+        for name, text in TOOLS.items():
             path = folder / "bin" / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(text)
@@ -130,7 +135,7 @@ def test_runs_the_container_and_says_that_it_ended_well(host: Host) -> None:
     assert "secret-token" not in output
 
 
-@pytest.mark.parametrize("code", [1, 78, 125, 143])
+@pytest.mark.parametrize("code", [1, 143])
 def test_says_the_exit_code(code: int, host: Host) -> None:
     """Whatever the container ended with, the runner hears; and a lost answer of the store is asked for again."""
     (host.folder / "code").write_text(str(code))
@@ -165,7 +170,7 @@ def test_says_where_the_image_cannot_be_pulled(host: Host) -> None:
 def test_installs_docker_where_the_image_has_none(host: Host) -> None:
     """Without docker on the machine the distribution's is installed: here one that installs nothing, and that is said."""
     (host.folder / "bin" / "docker").unlink()
-    for tool in ("bash", "python3", "sed", "head", "date", "cat", "mktemp", "rm"):
+    for tool in ("bash", "sed", "grep", "head", "date", "cat", "mktemp", "rm"):
         (host.folder / "bin" / tool).symlink_to(shutil.which(tool) or tool)
     environment = {"PATH": str(host.folder / "bin"), "FAKE": str(host.folder), "TMPDIR": str(host.folder)}
     output = subprocess.run([STARTUP], env=environment, capture_output=True, text=True, timeout=30, check=False).stdout

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from ruamel.yaml import YAML
 
+from infra.cli.app import main
 from infra.local.home import Home
 from infra.sandbox import process
 
@@ -58,7 +64,26 @@ class Region:
         with (self.folder / "stacks" / f"Pulumi.{STACK}.yaml").open("w", encoding="utf-8") as file:
             YAML(typ="safe", pure=True).dump({"config": config}, file)
 
-    def accelform(self, *arguments: str, **env: str) -> Ran:
+    def accelform(self, *arguments: str) -> Ran:
+        """Our command in the checkout, run in this process, which has imported already what a new one would import for a second."""
+        out, err = io.StringIO(), io.StringIO()
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+        code: object = 0
+        with chdir(self.folder), patch.object(sys, "argv", ["accelform", *arguments]), redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code
+            finally:
+                for number, handler in handlers.items():
+                    signal.signal(number, handler)
+                gc.unfreeze()
+                gc.enable()
+        assert isinstance(code, int)
+        return Ran(code, out.getvalue(), err.getvalue())
+
+    def started(self, *arguments: str, **env: str) -> Ran:
+        """Our command as a process of its own, as a user starts it."""
         return self._run([f"{sys.prefix}/bin/accelform", *arguments], os.environ | env)
 
     def pulumi(self, *arguments: str, **env: str) -> Ran:

@@ -15,12 +15,12 @@ Make = Callable[[dict[str, Any]], Region]
 def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, Any], region: Make) -> None:
     """Up; second up changes nothing; a label updates and replaces nothing; down leaves nothing, in the sandbox or in the checkout."""
     here = region(everything)
-    first = here.accelform("up", "--json")
+    first = here.started("up", "--json")
     assert first.code == 0, first.out + first.err
     assert set(first.changes) == {"create"}
     assert first.json["plugin"] == "stand-in"
     assert here.git_status() == ""
-    assert set(here.accelform("up", "--json").changes) == {"same"}
+    assert set(here.started("up", "--json").changes) == {"same"}
 
     here.write(everything | {"accelform:owner": "others"})
     changes = here.accelform("up", "--json").changes
@@ -28,7 +28,7 @@ def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, A
     assert changes["update"] == 8  # two buckets, repository, endpoint, model, channel, two machines
     assert set(here.accelform("up", "--json").changes) == {"same"}
 
-    gone = here.accelform("down", "--json")
+    gone = here.started("down", "--json")
     assert gone.code == 0, gone.out + gone.err
     assert gone.json["left"] == []
     assert not here.home.folder.exists()

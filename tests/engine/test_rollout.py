@@ -8,13 +8,19 @@ from typing import Any
 
 import httpx
 import pytest
+from googleapiclient.http import MediaInMemoryUpload
 
+from infra.job_plan import VARIABLE, JobPlan
 from infra.operate import guards, reach
+from infra.operate.jobs.handover import HandOver
 from infra.operate.rollout import Plan, Rollout
+from infra.operate.times import SandboxTime
+from infra.provider.google import Google, Settings
 from infra.stack import StackSpec
 from tests.engine.region import STACK, Region
 
 PLACE = "projects/tw-shop-ml/locations/us-east5"
+RUN = "20261201T180000Z"
 OPTIONS = ("--stack", STACK, "--non-interactive")
 STEPS = {"traffic_percent": [10, 100], "hold_minutes": 10, "guards": {"p95_ms": 80, "error_rate": 0.01}}
 
@@ -117,3 +123,41 @@ def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callab
     gone = here.accelform("down", "--json")
     models = {one.partition("/models/")[2].partition("/")[0] for one in gone.json["left"]}
     assert models == {"recommender"}, gone.out + gone.err  # what this test uploaded itself
+
+
+@pytest.mark.soak
+def test_what_a_job_brings_is_adopted(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
+    """Before the first version nothing serves and nothing fails; the hand-over deploys it, and then nobody has anything to do; all goes."""
+    images = {
+        name: f"us-east5-docker.pkg.dev/tw-shop-ml/try-images/{name}@sha256:{64 * str(digit)}"
+        for digit, name in enumerate(("runner", "train", "serve"))
+    }
+    job = {"workload": "train_recommender", "accelerator_type": "v6e-4", "zones": ["us-east5-a"], "provisioning": ["spot"]}
+    base["accelform:images"] = images
+    base["accelform:jobs"] = {"train": job | {"max_run_minutes": 60, "registers": "recommender"}}
+    base["accelform:models"] = {"recommender": {"workload": "serve_recommender", "accept_if": "recall_at_50 >= 0.98 * champion"}}
+    base["accelform:endpoints"] = {"recommend": {"callers": [], "model": "recommender", "machine_type": "n1-standard-2"}}
+    here = region(base)
+    up = here.accelform("up", "--json")
+    assert up.code == 0, up.out + up.err
+    with closing(Google(Settings(here.base), lambda seconds: False)) as google:
+        runners = google.pages("run.v2", "projects.locations.jobs.list", "jobs", parent=PLACE)
+        said = [one for made in runners for one in made["template"]["template"]["containers"][0]["env"]]
+        (text,) = [one["value"] for one in said if one["name"] == VARIABLE]
+        plan = JobPlan.model_validate_json(text)
+        bucket, _, folder = f"{plan.output}/{RUN}".removeprefix("gs://").partition("/")
+        report = MediaInMemoryUpload(b'{"metrics": {"recall_at_50": 0.4}}', mimetype="application/json")
+        google.call("storage.v1", "objects.insert", bucket=bucket, name=f"{folder}/report.json", media_body=report)
+        hand_over, kept = HandOver(google, plan, SandboxTime(google, here.base), lambda event: None), {}
+        while (more := hand_over.advance(RUN, kept)) is not None:
+            kept = more
+        assert kept["outcome"] == "promoted", kept
+        assert Vertex(here, plan.registers.rollouts[0].endpoint).shares == {"1": 100}  # type: ignore[union-attr]
+
+    refreshed = here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS)
+    assert refreshed.code == 0, refreshed.out + refreshed.err
+    preview = here.pulumi("preview", "--expect-no-changes", *OPTIONS)
+    assert preview.code == 0, preview.out + preview.err
+    gone = here.accelform("down", "--json")
+    assert gone.code == 0, gone.out + gone.err
+    assert not [one for one in gone.json["left"] if "aiplatform" in one], gone.out

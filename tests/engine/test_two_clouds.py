@@ -14,7 +14,7 @@ Make = Callable[[dict[str, Any]], Region]
 def test_a_run_here_never_uses_what_leads_elsewhere(base: dict[str, Any], region: Make) -> None:
     """Another backend, credentials, endpoints, a token and proxies in the environment are left alone; nor does it need a UTF-8 locale."""
     here = region(base)
-    ran = here.accelform(
+    ran = here.started(
         "up",
         "--json",
         PULUMI_BACKEND_URL="gs://somebody-elses-state",

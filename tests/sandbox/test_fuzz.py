@@ -61,6 +61,8 @@ LIKELY = {
     "subscription": ("projects/shop-prod/subscriptions/a",),
     "accountId": ("shop-one", "shop-two"),
     "acceleratorType": ("v6e-1",),
+    "logName": ("projects/shop-prod/logs/a",),
+    "resourceNames": ("projects/shop-prod",),
     "ipCidrRange": ("10.0.0.0/20", "10.1.0.0/20"),
     "endTime": ("2026-12-01T08:00:00Z",),
 }
@@ -169,6 +171,7 @@ COLLECTIONS = (
     ("tpu.googleapis.com", "v2/projects/shop-prod/locations/us-east5-a/nodes", "nodeId"),
     ("aiplatform.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/endpoints", "endpointId"),
     ("aiplatform.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/featurestores", "featurestoreId"),
+    ("run.googleapis.com", "v2/projects/shop-prod/locations/asia-east1/jobs", "jobId"),
     ("artifactregistry.googleapis.com", "v1/projects/shop-prod/locations/asia-east1/repositories", "repositoryId"),
     ("compute.googleapis.com", "compute/v1/projects/shop-prod/global/healthChecks", "body"),
     ("compute.googleapis.com", "compute/v1/projects/shop-prod/regions/asia-east1/addresses", "body"),
@@ -184,6 +187,7 @@ BODIES = {
     "repositories": {"format": "DOCKER"},
     "healthChecks": {"type": "TCP", "tcpHealthCheck": {"port": 80}},
     "services": {"custom": {}},
+    "jobs": {"template": {"template": {"containers": [{"image": "job:1"}]}}},
 }
 
 

@@ -40,12 +40,34 @@ def http(cloud: Cloud) -> Ask:
         ("POST", "projects", b'{"project": 5}', 400, "projects"),
         ("POST", "projects", b'{"project": "a/b"}', 400, "a/b"),
         ("POST", "faults", b'{"do": "nothing"}', 400, "kill-after"),
+        ("POST", "executions", b'{"name": "x", "attempt": 0, "state": "done"}', 400, "running, succeeded, failed"),
+        ("DELETE", "executions", None, 404, "GET POST executions"),
     ],
 )
 def test_what_it_cannot_do_it_says(http: Ask, method: str, path: str, body: bytes | None, status: int, named: str) -> None:
     answer = http(method, f"/sandbox/{path}", content=body)
     assert answer.status_code == status
     assert named in answer.json()["error"]
+
+
+def test_a_clock_that_is_moved_fires_what_is_due_and_executions_are_run_from_outside(cloud: Cloud, http: Ask) -> None:
+    """From the schedule over the execution's environment to its end, by the sandbox's own addresses."""
+    account = "runner@shop-prod.iam.gserviceaccount.com"
+    http("POST", "/iam.googleapis.com/v1/projects/shop-prod/serviceAccounts", json={"accountId": "runner"})
+    where = "projects/shop-prod/locations/asia-east1/jobs"
+    template = {"containers": [{"image": "job:1"}], "serviceAccount": account}
+    http("POST", f"/run.googleapis.com/v2/{where}?jobId=nightly", json={"template": {"template": template}})
+    target = {"uri": f"https://run.googleapis.com/v2/{where}/nightly:run", "oauthToken": {"serviceAccountEmail": account}}
+    job = {"name": f"{where}/night", "schedule": "0 18 * * *", "httpTarget": target}
+    assert http("POST", f"/cloudscheduler.googleapis.com/v1/{where}", json=job).status_code == 200
+    assert http("GET", "/sandbox/executions").json() == {"executions": []}
+    http("POST", "/sandbox/clock", json={"seconds": 86400})
+    (one,) = http("GET", "/sandbox/executions").json()["executions"]
+    assert (one["created"][:16], one["service_account"], one["attempt"]) == ("2026-11-30T18:00", account, 0)
+    said = {"name": one["name"], "attempt": 0, "state": "running"}
+    assert http("POST", "/sandbox/executions", json=said).json()["executions"][0]["state"] == "running"
+    assert http("POST", "/sandbox/executions", json=said | {"state": "succeeded"}).json() == {"executions": []}
+    assert http("POST", "/sandbox/executions", json=said | {"state": "failed"}).status_code == 400
 
 
 def test_answers_have_the_headers_of_googles(http: Ask) -> None:

@@ -6,6 +6,7 @@ import socket
 import threading
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -47,3 +48,9 @@ def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield BUCKET
     files._client()._http.close()
     files._client.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of what JAX compiled, so that no job compiles what another did."""
+    return tmp_path_factory.mktemp("compiled")

@@ -28,7 +28,7 @@ def shuffled(positions: Any, count: int, seed: int) -> Any:
     turn, place = positions // np.uint64(count), positions % np.uint64(count)
     half = np.uint64(max(1, ((count - 1).bit_length() + 1) // 2))
     mask = np.uint64((1 << int(half)) - 1)
-    key = _mixed(turn + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15))
+    key = _mixed(turn ^ np.uint64(seed * 0x9E3779B97F4A7C15 % 2**64))
     found, open_ = _permuted(place, key, half, mask), np.ones(place.shape, bool)
     while (open_ := found >= count).any():
         found[open_] = _permuted(found[open_], key[open_], half, mask)

@@ -11,6 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from workloads.checkpoints import Checkpoint, Checkpoints, host_value
 from workloads.contract import InputError, TrainSettings
+from workloads.devices import HostLostError
 from workloads.preemption import Notice
 from workloads.recommender import model as models
 from workloads.recommender.batches import Batches, reader
@@ -84,7 +85,16 @@ class Trainer:
         # Two are begun in an interval: one that is lost while it is written costs no more than the interval.
         interval = max(1, self.settings.save_every_steps // 2)
         while step < self.steps:
-            self._state, loss = self._step(self._state, self._placed(next(iterator)))
+            batch = self._placed(next(iterator))
+            try:
+                self._state, loss = self._step(self._state, batch)
+                # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint.
+                if self.settings.hosts > 1:
+                    loss.block_until_ready()
+            except jax.errors.JaxRuntimeError as error:
+                if self.settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
+                    raise
+                raise HostLostError(f"another host does not answer after step {step}: {str(error).splitlines()[0]}") from None
             step += 1
             losses.append(loss)
             if step % LOG_EVERY == 0 or step == self.steps:

@@ -2,7 +2,7 @@
 The runner, as its Cloud Run job calls it: `python -m infra.operate.jobs`, with the plan in its environment.
 
     --zone ZONE, --provisioning WAY    of one run, in the place of the plan's; may be repeated
-    --sweep                            goes on with what nobody works on, and takes away machines that belong to no run
+    --sweep                            looks after all jobs of a stack, whose plans are in its environment
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 
-from pydantic import ValidationError
-
 from infra.errors import ExitCode
-from infra.job_plan import VARIABLE, JobPlan
+from infra.job_plan import PLANS_VARIABLE, VARIABLE, JobPlan
 from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.runner import FENCED, SKIPPED, Ended, Judge, Runner, Wish
 from infra.operate.jobs.sweep import sweep
@@ -28,8 +27,6 @@ from infra.provider.google import Google, Settings
 from infra.provider.holds import moment
 from infra.provider.server import ProviderError
 
-PLANS = "ACCELFORM_JOBS"
-"""Environment variable of the sweep: plans as a JSON list."""
 WELL = ("succeeded", SKIPPED, FENCED, "stopped")
 
 
@@ -45,31 +42,29 @@ def main(arguments: Sequence[str] | None = None, environment: Mapping[str, str] 
     parser.add_argument("--provisioning", action="append", default=[])
     parser.add_argument("--sweep", action="store_true")
     asked = parser.parse_args(arguments)
-    variable = PLANS if asked.sweep else VARIABLE
+    variable = PLANS_VARIABLE if asked.sweep else VARIABLE
     try:
         found = json.loads(given.get(variable, ""))
         plans = [JobPlan.model_validate(one) for one in (found if asked.sweep else [found])]
-        wish = Wish.of(plans[0], asked.zone, asked.provisioning) if not asked.sweep else Wish()
-    except (ValueError, ValidationError) as error:
-        print(f"{variable}: holds no plan: {error}", file=sys.stderr)  # noqa: T201
+        wish = Wish() if asked.sweep else Wish.of(plans[0], asked.zone, asked.provisioning)
+    except (ValueError, TypeError) as error:
+        print(f"{variable}: holds no plan, or the run is none of it: {error}", file=sys.stderr)  # noqa: T201
         return ExitCode.SPEC
     signal.signal(signal.SIGTERM, _end)
-    owner = Owner.here(given)
-    if asked.sweep:
-        return _swept(plans, owner)
-    google, time = _reach(plans[0])
+    owner, runner = Owner.here(given), None
     try:
+        if asked.sweep:
+            return _swept(plans, owner)
+        google, time = _reach(plans[0])
         runner = Runner(google, time, plans[0], owner, say, _judge(google, plans[0]), wish)
-    except ProviderError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        return ExitCode.CLOUD
-    try:
         return _code(runner.run())
     except ProviderError as error:
         print(f"{error}\n  the next attempt goes on; the sweep does, if there is none", file=sys.stderr)  # noqa: T201
         return ExitCode.CLOUD
     except _EndedError:
-        runner.release()
+        with suppress(ProviderError):  # else the lease ends by itself
+            if runner is not None:
+                runner.release()
         return ExitCode.INTERRUPTED
 
 
@@ -84,10 +79,10 @@ def _code(ended: Ended) -> int:
 
 
 def _swept(plans: Sequence[JobPlan], owner: Owner) -> int:
-    failed = False
-    for one in sweep(plans, owner, _reach, say, _judge):
-        failed |= one is not None
-    return ExitCode.CLOUD if failed else ExitCode.OK
+    def runner_of(google: Google, time: Time, plan: JobPlan) -> Runner:
+        return Runner(google, time, plan, owner, say, _judge(google, plan))
+
+    return ExitCode.CLOUD if list(sweep(plans, _reach, say, runner_of)) else ExitCode.OK
 
 
 def _reach(plan: JobPlan) -> tuple[Google, Time]:
@@ -103,8 +98,12 @@ def _reach(plan: JobPlan) -> tuple[Google, Time]:
 
 
 def _judge(google: Google, plan: JobPlan) -> Callable[[Time], Judge] | None:
-    """Nobody, where the job registers no model."""
-    return None
+    """Who says what becomes of a model; nobody, where the job registers none."""
+    if plan.registers is None:
+        return None
+    from infra.operate.jobs.handover import HandOver
+
+    return lambda time: HandOver(google, plan, time, say)
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -21,8 +21,6 @@ from infra.provider.google import Google
 API = instance.API
 MANAGERS = "instanceGroupManagers"
 GONE = ("DELETING", "ABANDONING")
-UNKNOWN = 501
-"""The sandbox's answer to a method that it does not have."""
 
 
 class Group:
@@ -60,7 +58,8 @@ class Group:
         other = sorted({state for state in states if state not in ("", "RUNNING")})
         if other:
             said += f", others {', '.join(other)}"
-        return said, "ended" if any(instance.PHASES.get(state) in ("leaving", "ended") for state in states) else "coming"
+        broken = 0 < len(hosts) < self._plan.hosts  # all are made at once, or none: one of them is gone, and no other one joins a slice
+        return said, "ended" if broken or any(instance.PHASES.get(state) in ("leaving", "ended") for state in states) else "coming"
 
     def make(self, zone: str, order: Order) -> dict[str, Any]:
         body = {
@@ -84,7 +83,7 @@ class Group:
         try:
             said = self._google.pages(API, f"{MANAGERS}.listErrors", "items", **self._where(zone))
         except GoogleError as error:
-            if error.code in (instance.NOT_THERE, UNKNOWN):
+            if error.code == instance.NOT_THERE:
                 return None
             raise
         errors = [one.get("error", {}) for one in said]

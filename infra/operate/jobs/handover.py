@@ -184,7 +184,7 @@ class HandOver:
 
     def _metrics(self, address: str) -> Kept:
         """
-        Metrics by name, as they are kept: what is no finite number as text.
+        Metrics by name, as they are kept: what is no finite number as text. One that is null could not be measured, and is left out.
 
         Raises:
             ReportError: There is no report, or it is none.
@@ -197,13 +197,14 @@ class HandOver:
                 raise
             raise ReportError(f"{address}: there is no report: a program leaves one when it ends well") from None
         try:
-            metrics = json.loads(content)["metrics"]
+            said = json.loads(content)["metrics"]
+            metrics = {name: value for name, value in said.items() if value is not None}
             wrong = [name for name, value in metrics.items() if not METRIC.fullmatch(name) or not _is_number(value)]
         except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
             raise ReportError(f'{address}: is no report\n  allowed: {{"metrics": {{"recall_at_20": 0.21}}}}') from None
         if wrong or len(metrics) > METRICS_MOST:
-            said = f"no number, or no name of a metric: {', '.join(map(repr, sorted(wrong)))}" if wrong else f"{len(metrics)} metrics"
-            raise ReportError(f"{address}: {said}\n  allowed: at most {METRICS_MOST} numbers by name")
+            what = f"no number, or no name of a metric: {', '.join(map(repr, sorted(wrong)))}" if wrong else f"{len(metrics)} metrics"
+            raise ReportError(f"{address}: {what}\n  allowed: at most {METRICS_MOST} numbers by name")
         return {name: value if isinstance(value, int) or math.isfinite(value) else str(value) for name, value in metrics.items()}
 
     def _registered(self, run: str, metrics: Mapping[str, Any]) -> Version:

@@ -35,10 +35,17 @@ class Refusal:
 
 
 class RefusedError(Exception):
-    """A machine is not to be had."""
+    """
+    A machine is not to be had.
 
-    def __init__(self, refusal: Refusal) -> None:
+    Args:
+        refusal: Why not.
+        began: Since when it may have been there all the same, and be paid for; empty where it was not.
+    """
+
+    def __init__(self, refusal: Refusal, began: str = "") -> None:
         self.refusal = refusal
+        self.began = began
         super().__init__(refusal.words)
 
 

@@ -51,6 +51,8 @@ LEAST_SECONDS = 60
 FLEX_LEAST_SECONDS = 600
 """Least run limit of a flex-start machine.
 Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+LOOKS = 3
+"""So often one after the other a machine that comes must be seen going, or not at all, to count as one that does not come."""
 SENDS = 3
 """How often one create is sent whose answer was lost."""
 ALREADY = 409
@@ -159,21 +161,39 @@ class Runner:
         except TakenOverError as error:
             return self._fenced(error)
 
+    @property
+    def is_nobodys(self) -> bool:
+        """Whether a run is open that no runner works on."""
+        return self.journal.is_open and self._owner.may_take(self.journal.data["lease"], self._time.now())
+
     def go_on(self) -> Ended | None:
-        """Takes over the run that is open and nobody's; None where there is none."""
-        if not self.journal.is_open or not self._owner.may_take(self.journal.data["lease"], self._time.now()):
+        """Takes over the run that is nobody's; None where there is none."""
+        if not self.is_nobodys:
             return None
         try:
             return self._taken()
         except TakenOverError as error:
             return self._fenced(error)
 
+    def give_up(self, why: str, result: str) -> Ended:
+        """Ends the run that is nobody's: its machine is gone first."""
+        try:
+            if self.journal.phase not in ("clearing", "closing"):
+                rows = self._tries()
+                if rows and not rows[-1].ended:
+                    self._clear_after(why, result)
+                else:
+                    self._fleet().clear()
+                    self._close(result, why)
+            return self._taken()
+        except TakenOverError as error:
+            return self._fenced(error)
+
     def release(self) -> None:
         """Lets go of the run, so that another may go on with it at once."""
-        try:
-            self.journal.note(lease={**self.journal.data["lease"], "until": moment(self._time.now())})
-        except (ProviderError, KeyError):
-            return  # then it ends by itself
+        held = self.journal.data.get("lease", {})
+        if self.journal.is_open and held.get("owner") == self._owner.name:
+            self.journal.note(lease={**held, "until": moment(self._time.now())})
 
     def _begin(self, now: float) -> None:
         run = run_id(now)
@@ -288,11 +308,11 @@ class Runner:
         try:
             fleet.clear(lambda machine: machine.is_of(run, row.number) and machine.phase != "leaving")
             operation = self._ordered(fleet, row)
-            machine = self._come(fleet, row, operation)
+            machine, began = self._come(fleet, row, operation)
         except RefusedError as error:
-            self._refused(row, error.refusal)
+            self._refused(replace(row, began=error.began), error.refusal)
             return
-        row = replace(row, began=self._since(machine))
+        row = replace(row, began=began)
         self._to("running", f"the {machine.about}, is there", tries=self._with(row), sought_seconds=self._sought())
 
     def _ordered(self, fleet: Fleet, row: Try) -> dict[str, Any]:
@@ -322,27 +342,30 @@ class Runner:
             self._wait(POLL_SECONDS)
         raise RefusedError(Refusal("trouble", f"no machine came of {SENDS} calls, and what may yet come is taken away: {said}"))
 
-    def _come(self, fleet: Fleet, row: Try, operation: Mapping[str, Any]) -> Machine:
+    def _come(self, fleet: Fleet, row: Try, operation: Mapping[str, Any]) -> tuple[Machine, str]:
         """
-        Waits until the machine runs.
+        Waits until the machine runs, and says since when it does: since it was last seen not to, or as the service has it.
 
         Raises:
             RefusedError: It does not come.
         """
         form, began, told, missed = fleet.forms[row.form], self._time.now(), "", 0
-        limit = COMING_SECONDS + (self._wait_left() if row.provisioning == "flex-start" else 0)
+        waits, before = row.provisioning == "flex-start", ""
+        limit = COMING_SECONDS + (self._wait_left() if waits else 0)
         while True:
-            if failed := operation and form.failure(row.zone, operation):
-                raise RefusedError(reasons.refusal(*failed, row.provisioning))
             machine = form.look(row.zone)
             if machine and machine.phase == "running":
-                return machine
+                return machine, before or self._since(machine)
+            if failed := operation and form.failure(row.zone, operation):
+                refusal = reasons.refusal(*failed, row.provisioning)
+                if not (waits and machine and refusal.kind == "no capacity"):  # a group of flex-start machines says so while it waits
+                    raise RefusedError(refusal)
+            before = moment(self._time.now())
             state = machine.state if machine else "not there"
-            if machine and machine.phase in ("leaving", "ended"):
-                raise RefusedError(Refusal("no capacity", f"it was taken away before it ran: {state}"))
-            missed = 0 if machine else missed + 1
-            if missed > 2:
-                raise RefusedError(Refusal("no capacity", "it went away before it ran, and nobody says why"))
+            missed = 0 if machine and machine.phase == "coming" else missed + 1
+            if missed >= LOOKS:
+                gone = Refusal("no capacity", f"it was taken away before it was seen to run, and nobody says why: it is {state}")
+                raise RefusedError(gone, moment(began))
             if self._time.now() - began >= limit:
                 raise RefusedError(Refusal("no capacity", f"it did not run within {limit / 60:.0f} min: it is {state} still"))
             if self._stop():
@@ -428,7 +451,7 @@ class Runner:
         fleet, row, run = self._fleet(), self._tries()[-1], self.journal.data["id"]
         if not row.began:
             for machine in fleet.found():  # it may have come while nobody looked
-                if machine.is_of(run, row.number) and machine.phase in ("running", "ended"):
+                if machine.is_of(run, row.number) and machine.phase != "coming":
                     row = replace(row, began=self._since(machine))
                     self.journal.note(tries=self._with(row))
         fleet.clear()

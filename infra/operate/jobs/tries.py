@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from infra.catalog import tpu
@@ -14,6 +15,8 @@ from infra.operate.jobs.lease import seconds
 
 UNKNOWN = "unknown"
 CENT = Decimal("0.0001")
+LEAST_SECONDS = 60
+"""A machine is billed for a minute at least. Source: https://cloud.google.com/compute/vm-instance-pricing, read 2026-11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +31,9 @@ class Try:
     machine: str
     asked: str
     began: str = ""
-    """Since when the machine is paid for; empty where none came."""
+    """Since when it had its machine, or a little earlier; empty where none came."""
     ended: str = ""
-    """When it was seen gone."""
+    """When it was seen gone: a little after it went. So what is told is never less than what is billed."""
     result: str = ""
     """`succeeded`, `failed`, `restarted`, `no capacity`, `quota`, `refused`, `timed out` or `stopped`; empty while it works."""
     reason: str = ""
@@ -59,7 +62,8 @@ class Try:
             return Decimal(0)
         if self.usd_per_hour == UNKNOWN:
             return None
-        return (Decimal(self.usd_per_hour) * Decimal(round(self.machine_seconds(now))) / 3600).quantize(CENT)
+        paid = max(LEAST_SECONDS, math.ceil(self.machine_seconds(now)))
+        return (Decimal(self.usd_per_hour) * paid / 3600).quantize(CENT, ROUND_UP)
 
 
 def text(usd: Decimal | None) -> str:

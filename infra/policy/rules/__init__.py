@@ -1,11 +1,20 @@
 """One rule, one file."""
 
 from infra.policy.rule import Rule
-from infra.policy.rules import cost_allocation, member_iam, no_external_address, offered_in_zone, own_service_account, same_region
+from infra.policy.rules import (
+    cost_allocation,
+    member_iam,
+    no_external_address,
+    offered_in_zone,
+    own_service_account,
+    run_limit,
+    same_region,
+)
 
 RULES: tuple[Rule, ...] = (
     same_region.RULE,
     offered_in_zone.RULE,
+    run_limit.RULE,
     no_external_address.RULE,
     own_service_account.RULE,
     member_iam.RULE,

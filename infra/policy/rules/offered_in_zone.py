@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from infra.declared import Declared
+from infra.planned_jobs import PATH, RUN_JOB, is_sweep, own_plan, plans_of
 from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
@@ -28,6 +29,8 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
         yield from _machine(resource, region)
     elif resource.type == NODE:
         yield from _node(resource)
+    elif resource.type == RUN_JOB:
+        yield from _planned(resource)
 
 
 def _machine(resource: Declared, region: str) -> Iterator[Broken]:
@@ -48,6 +51,24 @@ def _machine(resource: Declared, region: str) -> Iterator[Broken]:
         yield from _anywhere(short, region, provisioning)
     else:
         yield from _judged(resource, "machineType", "compute-engine", shape, provisioning)
+
+
+def _planned(resource: Declared) -> Iterator[Broken]:
+    """Each way of buying of a job in each of its zones. What the sweep may make, the jobs say; nodes are judged as such."""
+    from infra.catalog.fits import judge
+    from infra.catalog.wish import Wish
+
+    if plans_of(resource) is None and not is_sweep(resource):
+        yield Broken(PATH, "holds a job's plan that must be known at preview, and be one")
+    plan = own_plan(resource)
+    if plan is None:
+        return
+    for machine in plan.machines:
+        for zone in plan.zones if machine.form != "node" else ():
+            wish = Wish("compute-engine", plan.accelerator_type, zone=zone.lower(), provisioning=machine.provisioning)
+            verdict = judge(wish)
+            for reason in verdict.reasons:
+                yield Broken(PATH, f"{plan.job}: {zone} as {machine.provisioning}: {reason.part} {reason.message}", (verdict,))
 
 
 def _node(resource: Declared) -> Iterator[Broken]:

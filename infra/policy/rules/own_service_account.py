@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
+from infra.planned_jobs import RUN_JOB
 from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
@@ -16,27 +17,40 @@ MACHINE_TYPES = (
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
     "gcp:tpu/v2Vm:V2Vm",
 )
+RUNNERS = {RUN_JOB: "template.template.serviceAccount", "gcp:cloudrunv2/service:Service": "template.serviceAccount"}
+"""What runs in Cloud Run, and where it says who it is."""
+CLOCK = "gcp:cloudscheduler/job:Job"
 DEFAULT_ACCOUNT = re.compile(r"default|[0-9]+-compute@developer\.gserviceaccount\.com|.+@appspot\.gserviceaccount\.com", re.IGNORECASE)
 SCOPES = ("cloud-platform", "https://www.googleapis.com/auth/cloud-platform")
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
-    """Machines under a default account, or with OAuth scopes that only seem to restrict them."""
+    """Machines, and what runs in Cloud Run, under a default account; OAuth scopes that only seem to restrict them."""
+    if resource.type in RUNNERS:
+        yield from _email(RUNNERS[resource.type], resource.get(RUNNERS[resource.type]), "it would run")
+    elif resource.type == CLOCK:
+        for kind in ("oauthToken", "oidcToken"):
+            if resource.get(f"httpTarget.{kind}") is not None:
+                path = f"httpTarget.{kind}.serviceAccountEmail"
+                yield from _email(path, resource.get(path), "it would call")
     if resource.type not in MACHINE_TYPES:
         return
     account = resource.get("serviceAccount")
     if not isinstance(account, dict):
         yield Broken("serviceAccount", "is not stated: the machine would run as the project's default account")
         return
-    email = account.get("email")
+    yield from _email("serviceAccount.email", account.get("email"), "the machine would run")
+    yield from _scopes(account.get("scopes"))
+
+
+def _email(path: str, email: Any, would: str) -> Iterator[Broken]:
     # An e-mail that is not known yet is that of an account which is being made: a default one is always known.
     if isinstance(email, Secret):
-        yield Broken("serviceAccount.email", "is a secret: who a machine is must be seen")
+        yield Broken(path, "is a secret: who a machine is must be seen")
     elif email is None or email == "":
-        yield Broken("serviceAccount.email", "is not stated: the machine would run as the project's default account")
+        yield Broken(path, f"is not stated: {would} as the project's default account")
     elif isinstance(email, str) and DEFAULT_ACCOUNT.fullmatch(email):
-        yield Broken("serviceAccount.email", f"{email} is a default account, which half the project shares")
-    yield from _scopes(account.get("scopes"))
+        yield Broken(path, f"{email} is a default account, which half the project shares")
 
 
 def _scopes(scopes: Any) -> Iterator[Broken]:
@@ -46,7 +60,7 @@ def _scopes(scopes: Any) -> Iterator[Broken]:
 
 RULE = Rule(
     name="own-service-account",
-    description="Every machine runs under a service account of its own, with the scope cloud-platform.",
+    description="Every machine, and all that runs in Cloud Run, has a service account of its own, with the scope cloud-platform.",
     remediation="give it an account of its own with the roles it needs, and scopes: [cloud-platform]",
     severity="high",
     find=with_queued(find),

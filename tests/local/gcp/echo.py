@@ -121,10 +121,10 @@ class Echo:
     def _make(self, path: str, call: Call) -> None:
         body = _unwrapped(call.body)
         name = self.named.rpartition("/")[2] or next(
-            (call.query[key] for key in ("nodeId", "queuedResourceId", "endpointId", "repository_id") if key in call.query), ""
+            (call.query[key] for key in ("nodeId", "queuedResourceId", "endpointId", "repository_id", "jobId") if key in call.query), ""
         )
         name = name or (call.body or {}).get("deploymentResourcePoolId") or body.get("name", "")
-        full = name
+        full, name = name, name.removeprefix(f"{path.partition('/')[2]}/")
         if "accountId" in (call.body or {}):
             name = f"{call.body['accountId']}@{PROJECT}.iam.gserviceaccount.com"
             full = f"{path}/{name}".removeprefix("v1/")

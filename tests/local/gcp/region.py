@@ -85,6 +85,55 @@ REGION: list[tuple[str, dict[str, Any]]] = [
         {"location": "us-east5", "repository": "images", "role": "roles/artifactregistry.reader"} | MEMBER,
     ),
     (
+        "gcp:cloudrunv2/job:Job",
+        {
+            "name": "nightly",
+            "location": "us-east5",
+            "deletionProtection": False,
+            "template": {
+                "template": {
+                    "containers": [
+                        {
+                            "image": f"us-east5-docker.pkg.dev/{P}/images/runner:1",
+                            "commands": ["python", "-m", "infra.operate.jobs"],
+                            "args": ["run"],
+                            "envs": [{"name": "ACCELFORM_JOB", "value": '{"version": 1}'}],
+                            "resources": {"limits": {"cpu": "1000m", "memory": "512Mi"}},
+                        }
+                    ],
+                    "maxRetries": 0,
+                    "serviceAccount": ACCOUNT,
+                    "timeout": "21600s",
+                }
+            },
+            "labels": LABELS,
+        },
+    ),
+    ("gcp:cloudrunv2/jobIamMember:JobIamMember", {"name": "nightly", "location": "us-east5", "role": "roles/run.invoker"} | MEMBER),
+    (
+        "gcp:serviceaccount/iAMMember:IAMMember",
+        {"serviceAccountId": f"projects/{P}/serviceAccounts/{ACCOUNT}", "role": "roles/iam.serviceAccountUser"} | MEMBER,
+    ),
+    (
+        "gcp:cloudscheduler/job:Job",
+        {
+            "name": "nightly",
+            "region": "us-east5",
+            "description": "Begins the job",
+            "schedule": "0 2 * * *",
+            "timeZone": "Asia/Taipei",
+            "attemptDeadline": "180s",
+            "httpTarget": {
+                "httpMethod": "POST",
+                "uri": f"https://run.googleapis.com/v2/projects/{P}/locations/us-east5/jobs/nightly:run",
+                "headers": {"Content-Type": "application/json"},
+                "body": "e30=",
+                "oauthToken": {"serviceAccountEmail": ACCOUNT, "scope": "https://www.googleapis.com/auth/cloud-platform"},
+            },
+            "retryConfig": {"retryCount": 3},
+        },
+    ),
+    (
         "gcp:vertex/aiEndpoint:AiEndpoint",
         {"name": "77", "location": "us-east5", "displayName": "recommend", "description": "What next", "labels": LABELS},
     ),

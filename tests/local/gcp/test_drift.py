@@ -52,6 +52,27 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
         {"autoclass": {"enabled": True}},
         {"logging": {"logBucket": "b"}},
     ],
+    "gcp:cloudrunv2/job:Job": [
+        {"labels": {"owner": "x"}},
+        {"annotations": {"a": "b"}},
+        *(
+            {"template": {"template": DECLARED["gcp:cloudrunv2/job:Job"]["template"]["template"] | change}}
+            for change in ({"maxRetries": 2}, {"timeout": "60s"}, {"containers": [{"image": "job:2"}]})
+        ),
+    ],
+    "gcp:cloudscheduler/job:Job": [
+        {"schedule": "0 3 * * *"},
+        {"timeZone": "Etc/UTC"},
+        {"description": "ünïcode"},
+        {"description": None},
+        {"attemptDeadline": "60s"},
+        {"retryConfig": {"retryCount": 1}},
+        {
+            "httpTarget": DECLARED["gcp:cloudscheduler/job:Job"]["httpTarget"]
+            | {"headers": {"Content-Type": "application/json", "X-A": "b"}}
+        },
+        {"httpTarget": DECLARED["gcp:cloudscheduler/job:Job"]["httpTarget"] | {"body": "e30K"}},
+    ],
     "gcp:artifactregistry/repository:Repository": [
         {"description": "x"},
         {"labels": {"owner": "x"}},
@@ -93,12 +114,15 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
 CHANGES_BY_ITSELF = {
     "etag",
     "fingerprint",
+    "generation",
     "labelFingerprint",
     "metadataFingerprint",
+    "observedGeneration",
+    "softDeletePolicy",
     "tagsFingerprint",
+    "terminalConditions",
     "updateTime",
     "updated",
-    "softDeletePolicy",
 }
 
 

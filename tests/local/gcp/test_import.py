@@ -24,13 +24,15 @@ FORMS = {
     "gcp:serviceaccount/account:Account": (f"projects/{{p}}/serviceAccounts/{ACCOUNT}",),
     "gcp:storage/bucket:Bucket": ("{p}/{p}-data", "{p}-data"),
     "gcp:artifactregistry/repository:Repository": ("{p}/us-east5/images", "us-east5/images"),
+    "gcp:cloudrunv2/job:Job": ("{p}/us-east5/nightly", "us-east5/nightly"),
+    "gcp:cloudscheduler/job:Job": ("{p}/us-east5/nightly", "us-east5/nightly", "nightly"),
     "gcp:vertex/aiEndpoint:AiEndpoint": ("{p}/us-east5/77", "us-east5/77"),
     "gcp:compute/instance:Instance": ("{p}/us-east5-a/vm", "vm"),
     "gcp:tpu/v2Vm:V2Vm": ("{p}/us-east5-a/node", "us-east5-a/node", "node"),
 }
 """Besides the id itself. Source: the import sections in the SDK's docstrings (pulumi-gcp 10.2.0), which a bucket and an account lack."""
 
-THE_PROVIDERS_OWN = {"forceDestroy"}
+THE_PROVIDERS_OWN = {"forceDestroy", "deletionProtection"}
 """Google does not know it: after an import the program's value is a change of the state alone."""
 
 

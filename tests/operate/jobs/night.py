@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -32,6 +34,10 @@ RUN = "20270115T080000Z"
 MODELS = {"spot": "SPOT", "flex-start": "FLEX_START", "on-demand": "STANDARD", "reservation": "STANDARD"}
 
 
+SEEN_SECONDS = 900
+"""How much longer than it was billed a machine may be thought to have stood."""
+
+
 class KilledError(BaseException):
     """The process ended here."""
 
@@ -58,23 +64,35 @@ class Night:
         """Exit code of the hosts by number of the try; None: they say nothing."""
         self.most = 0
         self.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": BUCKET, "location": "US"}, project=PROJECT)
+        self.form = form
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/global/networks", {"name": "net", "autoCreateSubnetworks": True})
         self.plan = self.planned(ways or ("spot",), form, **more)
-        for way in ways or ("spot",):
+        for way in (ways or ("spot",)) if form != "node" else ():
             self._template(way)
+        if form == "group":
+            body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
+            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/resourcePolicies", body)
         self.cloud.clock.advance(BEGAN + 3600 - self.now())
 
     def planned(self, ways: tuple[str, ...], form: str, **more: Any) -> JobPlan:
-        machines = [
-            {
-                "provisioning": way,
-                "form": form,
-                "instance": {"template": self.template(way)},
-            }
-            for way in ways
-        ]
-        for one in machines:
-            one |= one.pop("instance") if form == "instance" else {}
+        parts: dict[str, Callable[[str], dict[str, Any]]] = {
+            "instance": lambda way: {"template": self.template(way)},
+            "group": lambda way: {
+                "template": self.template(way),
+                "workload_policy": f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/{NAME}",
+                "base_instance_name": f"{NAME}-host",
+            },
+            "node": lambda way: {
+                "node": {
+                    "acceleratorType": "v6e-1",
+                    "runtimeVersion": "v2-alpha-tpuv6e",
+                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/net"},
+                    "schedulingConfig": {"spot": way == "spot"},
+                    "metadata": {"startup-script": "#!/bin/bash"},
+                }
+            },
+        }
+        machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
         plan: dict[str, Any] = {
             "project": PROJECT,
             "region": REGION,
@@ -116,9 +134,6 @@ class Night:
         host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
         kind = request.headers.get("content-type", "application/json")
         query, content = dict(request.url.params), request.content
-        if source := query.get("sourceInstanceTemplate"):
-            made = self.cloud.store.get(COMPUTE, source)
-            content = json.dumps({**made["properties"], **json.loads(content)}).encode()
         try:
             sent = Request(request.method, host, f"/{rest}", query, content, kind)
             answer = self.cloud.handle(sent)
@@ -156,21 +171,30 @@ class Night:
     def live(self) -> None:
         """Hosts whose time has come say how they ended. There is never more than one machine."""
         self.most = max(self.most, len(self.machines))
-        for _, body in self.machines.items():
-            self._speak(body)
+        for host, (items, since) in enumerate(self.hosts()):
+            told = json.loads(items["accelform-run"]) if "accelform-run" in items else None
+            code = self.exits(int(told["env"]["WL_ATTEMPT"])) if told else None
+            if code is not None and self.now() >= since + self.work_minutes * 60:
+                self.say(told["state"], code, host)
 
-    def _speak(self, body: dict[str, Any]) -> None:
-        items = {item["key"]: item["value"] for item in body.get("metadata", {}).get("items", [])}
-        if body.get("status") != "RUNNING" or "accelform-run" not in items:
-            return
-        import datetime as dt
-
-        told = json.loads(items["accelform-run"])
-        began = dt.datetime.fromisoformat(body["lastStartTimestamp"]).timestamp()
-        code = self.exits(int(told["env"]["WL_ATTEMPT"]))
-        if code is None or self.now() < began + self.work_minutes * 60:
-            return
-        self.say(told["state"], code)
+    def hosts(self) -> list[tuple[dict[str, str], float]]:
+        """Metadata of each host that runs, and since when."""
+        found = []
+        for name, body in self.machines.items():
+            if "/nodes/" in name:
+                bodies = [({"status": "RUNNING"} if body["state"] == "READY" else {}) | body]
+            elif "/instances/" in name:
+                bodies = [body]
+            else:
+                prefix = name.replace(f"instanceGroupManagers/{NAME}", f"instances/{NAME}-host-")
+                bodies = [one for _, _, one in self.cloud.store.every(COMPUTE, prefix)]
+            for one in bodies:
+                metadata = one.get("metadata", {})
+                items = {item["key"]: item["value"] for item in metadata["items"]} if "items" in metadata else metadata
+                since = dt.datetime.fromisoformat(one.get("lastStartTimestamp") or one["createTime"]).timestamp()
+                if one.get("status") == "RUNNING":
+                    found.append((items, since))
+        return found
 
     def say(self, folder: str, code: int, host: int = 0) -> None:
         """What a host writes when its container has ended; once."""
@@ -217,7 +241,7 @@ class Night:
         body = {
             "name": f"{NAME}-{way}",
             "properties": {
-                "machineType": "ct6e-standard-1t",
+                "machineType": "ct6e-standard-1t" if self.form == "instance" else "ct6e-standard-4t",
                 "labels": {"env": "prod"},
                 "disks": [
                     {
@@ -237,3 +261,20 @@ class Night:
             },
         }
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceTemplates", body)
+
+
+def settled(night: Night, unseen: float = 0.0) -> None:
+    """
+    Nothing stands, there was one machine at most, the journal has come to its end, and the record tells what the sandbox would bill: never
+    less, and more by what it takes to come, and to be seen gone: for *unseen* seconds nobody looked.
+    """
+    assert night.machines == {}
+    assert night.most <= 1
+    assert night.journal["phase"] == "ended"
+    record = night.record()
+    if record["usd"] == "unknown":
+        return
+    billed = sum(Decimal(one["usd"]) for one in night.cloud.machines.shown() if one["labels"].get("accelform-run") == record["run"].lower())
+    came = [row for row in record["tries"] if row["began"]]
+    spare = sum((Decimal(row["usd_per_hour"]) * Decimal(SEEN_SECONDS + unseen) / 3600 for row in came), Decimal("0.001"))
+    assert billed - Decimal("0.001") <= Decimal(record["usd"]) <= billed + spare

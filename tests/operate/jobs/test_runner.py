@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from infra.operate.jobs import records
 from infra.operate.jobs.fleet import StaysError
+from infra.operate.jobs.handover import HandOver
 from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.runner import Wish
 from infra.operate.jobs.tries import Try
+from infra.operate.times import Time
 from infra.provider.json_object import JsonObject
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import BEGAN, NAME, PROJECT, KilledError, Night
+from tests.operate.jobs.night import BEGAN, NAME, PROJECT, KilledError, Night, settled
 
 
 @pytest.fixture
 def night() -> Night:
     """A job with one host, on spot, in two zones."""
     return Night()
-
-
-def settled(night: Night) -> None:
-    """Nothing stands, there was one machine at most, and the journal has come to its end."""
-    assert night.machines == {}
-    assert night.most <= 1
-    assert night.journal["phase"] == "ended"
 
 
 def test_a_run_that_goes_well_leaves_no_machine_and_a_record(night: Night) -> None:
@@ -40,36 +37,6 @@ def test_a_run_that_goes_well_leaves_no_machine_and_a_record(night: Night) -> No
     assert (row["zone"], row["provisioning"], row["result"]) == ("us-east5-a", "spot", "succeeded")
     assert record["usd"] == row["usd"]
     assert Decimal(record["usd_at_most"]) > Decimal(record["usd"]) > 0
-
-
-def small() -> Night:
-    """A run that is over soon: one zone, two minutes of work."""
-    night = Night(zones=["us-east5-a"])
-    night.work_minutes = 2
-    return night
-
-
-def finished(night: Night) -> None:
-    """Whatever was cut off, the next runners come to the end: at once where it was the same execution, else once the lease is over."""
-    night.kill_at = None
-    ended = night.run(Owner("nightly-abc", 1, "nightly-abc"))
-    assert ended.result == "succeeded"
-
-
-@pytest.mark.parametrize("after", [True, False], ids=["after", "before"])
-def test_killed_at_any_call_the_next_one_comes_to_an_end(after: bool) -> None:
-    """Killed at each n-th call: never two machines, none at the end, and the journal and the record tell of one try that went well."""
-    whole = small()
-    whole.run(Owner("nightly-abc", 0, "nightly-abc"))
-    for call in range(1 + after, whole.sent + 1, 6):
-        night = small()
-        night.kill_at, night.kill_after = call, after
-        with pytest.raises(KilledError):
-            night.run(Owner("nightly-abc", 0, "nightly-abc"))
-        finished(night)
-        settled(night)
-        rows = night.record()["tries"]
-        assert [row["result"] for row in rows] == ["succeeded"]
 
 
 def stockout(zone: str, code: str = "ZONE_RESOURCE_POOL_EXHAUSTED") -> Fault:
@@ -91,7 +58,7 @@ def test_a_zone_without_room_is_no_end_and_the_next_one_is_tried(night: Night) -
 
 def test_every_way_is_tried_in_every_zone_before_the_next(night: Night) -> None:
     """The order is of the ways first, then of the zones; round after round until the wait is over, and no machine is left."""
-    night = Night("spot", "on-demand", wait_minutes=10)
+    night = Night("spot", "on-demand", wait_minutes=8)
     night.cloud.faults.add(stockout("us-east5-."))
     ended = night.run()
     assert ended.result == "no capacity"
@@ -102,7 +69,7 @@ def test_every_way_is_tried_in_every_zone_before_the_next(night: Night) -> None:
     assert len(order) > 4
     assert "try spot, flex-start or a reservation" in ended.reason
     assert record["usd"] == "0"
-    assert night.now() - BEGAN - 3600 < 15 * 60
+    assert night.now() - BEGAN - 3600 < 10 * 60
 
 
 def test_without_a_wait_there_is_one_round(night: Night) -> None:
@@ -361,3 +328,79 @@ def test_an_unknown_price_makes_the_total_unknown(night: Night) -> None:
     assert night.run().result == "succeeded"
     record = night.record()
     assert (record["usd"], record["usd_at_most"], record["tries"][0]["usd"]) == ("unknown", "unknown", "unknown")
+
+
+def test_a_flex_start_machine_is_waited_for_as_long_as_the_wait_lasts() -> None:
+    """It waits for room in the queue of the first zone, and comes when there is some; the request says how long it may wait."""
+    night = Night("flex-start")
+    night.cloud.faults.add(Fault(do="stockout", times=3))
+    states: set[str] = set()
+
+    def watch() -> None:
+        states.update(body["status"] for body in night.machines.values())
+
+    night.watch = watch
+    assert night.run().result == "succeeded"
+    assert "PENDING" in states
+    assert [row["result"] for row in night.record()["tries"]] == ["succeeded"]
+    settled(night)
+
+
+def test_a_flex_start_machine_that_never_comes_gives_way_to_the_next_way() -> None:
+    """Its wait is over: the next way is tried, though the time to look is, too."""
+    night = Night("flex-start", "on-demand", wait_minutes=5)
+    night.cloud.faults.add(Fault(do="stockout", provisioning="flex-start"))
+    assert night.run().result == "succeeded"
+    rows = night.record()["tries"]
+    assert [(row["provisioning"], row["result"]) for row in rows][-1] == ("on-demand", "succeeded")
+    assert {row["result"] for row in rows[:-1]} == {"no capacity"}
+    settled(night)
+
+
+REGISTERS = {
+    "model": f"projects/{PROJECT}/locations/us-east5/models/recommender",
+    "display_name": "recommender",
+    "container": {"imageUri": "us-docker.pkg.dev/p/r/i"},
+}
+
+
+class Slow:
+    """Three steps, of which the second waits for an hour."""
+
+    def __init__(self, time: Time) -> None:
+        self._time = time
+
+    def advance(self, run: str, kept: Mapping[str, Any]) -> dict[str, Any] | None:
+        step = int(kept.get("step", 0))
+        if step == 1:
+            self._time.wait(3600)
+        if step == 3:
+            return None
+        return {"step": step + 1, "outcome": "promoted", "why": "better", "version": "7", "accepted": True, "reason": "0.3 > 0.2"}
+
+
+def test_what_becomes_of_the_model_is_kept_step_by_step_under_the_lease() -> None:
+    """The machine is gone by then; the lease is renewed while a rollout holds, and a second runner goes on with the step that was kept."""
+    night = Night(registers=REGISTERS)
+    seen: list[str] = []
+
+    def watch() -> None:
+        if night.said("judged"):
+            assert night.machines == {}
+            seen.append(night.journal["lease"]["until"])
+
+    night.watch = watch
+    assert night.runner(judge=Slow).run().result == "succeeded"
+    assert len(set(seen)) > 5
+    settled(night)
+    record = night.record()
+    assert (record["model_version"], record["outcome"], record["gate"]["reason"]) == ("7", "promoted", "0.3 > 0.2")
+
+
+def test_a_run_without_a_report_registers_nothing_and_has_failed() -> None:
+    """The program ended well and left no metrics: that is no success."""
+    night = Night(registers=REGISTERS)
+    ended = night.runner(judge=lambda time: HandOver(night.google(), night.plan, time, night.events.append)).run()
+    assert ended.result == "failed"
+    assert "there is no report" in ended.reason
+    settled(night)

@@ -6,6 +6,8 @@ from infra.local.gcp.resource_type import ResourceType
 from infra.local.gcp.types import (
     artifact_registry,
     billing,
+    cloud_run,
+    cloud_scheduler,
     compute,
     iam,
     instance_groups,
@@ -24,6 +26,8 @@ TABLE: dict[str, ResourceType] = {
     for service in (
         artifact_registry,
         billing,
+        cloud_run,
+        cloud_scheduler,
         compute,
         iam,
         instance_groups,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call, Kind, Service
-from infra.sandbox.services.aiplatform import endpoints, models, parts
+from infra.sandbox.services.aiplatform import endpoints, models, parts, predictions
 
 SCHEMAS = "gs://google-cloud-aiplatform/schema/dataset/"
 ITEMS = ("image", "text", "video")
@@ -128,7 +128,7 @@ SERVICE = Service(
     apis=("aiplatform.v1", "aiplatform.v1beta1"),
     operations=parts.VertexOperations(),
     kinds=(endpoints.ENDPOINT, endpoints.POOL, TENSORBOARD, EXPERIMENT, DATASET, FEATURESTORE, TEMPLATE),
-    handlers={**endpoints.HANDLERS, **models.HANDLERS},
+    handlers={**endpoints.HANDLERS, **models.HANDLERS, **predictions.HANDLERS},
     numbers=True,
     usual=Kind("", fill=parts.fill, changed=parts.touched, made=parts.made),
     not_found=_does_not_exist,

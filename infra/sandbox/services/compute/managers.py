@@ -199,6 +199,7 @@ def _new_member(call: Call, body: Body) -> str:
     machine = copy.deepcopy(template.get("properties", {})) | {"name": links.last(name)}
     for field in ("fingerprint", "kind"):
         machine.get("metadata", {}).pop(field, None)
+    _patch(machine, body.get("allInstancesConfig", {}).get("properties", {}))
     insert = document("compute.v1").method("compute.instances.insert")
     assert insert is not None
     inside = dataclasses.replace(
@@ -208,6 +209,15 @@ def _new_member(call: Call, body: Body) -> str:
     call.cloud.store.put(links.HOST, name, {**machine, "status": "PROVISIONING"})
     operations.start(inside, "create", machine, instances.CREATE_SECONDS)
     return name
+
+
+def _patch(machine: Body, config: Body) -> None:
+    """Labels and metadata of the group, over those of the template by their keys: InstancePropertiesPatch in the discovery document."""
+    if labels := config.get("labels"):
+        machine["labels"] = machine.get("labels", {}) | labels
+    if metadata := config.get("metadata"):
+        kept = [item for item in machine.get("metadata", {}).get("items", []) if item["key"] not in metadata]
+        machine["metadata"] = {"items": [*kept, *({"key": key, "value": value} for key, value in metadata.items())]}
 
 
 def _zones_of(region: str) -> list[str]:

@@ -23,8 +23,8 @@ def short(name: str) -> str:
 
 
 def seconds(text: str) -> float:
-    """`600s` as a number."""
-    return float(text.removesuffix("s"))
+    """`600s` as a number; an empty one is none."""
+    return float(text.removesuffix("s") or 0)
 
 
 def shown(body: Body) -> Body:

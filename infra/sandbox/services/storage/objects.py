@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +21,9 @@ BYTES = "storage bytes"
 """Where the store has the objects' own bytes."""
 UPLOADS = "storage uploads"
 DOWNLOAD = "https://storage.googleapis.com/download/storage/v1/"
+PART = re.compile(r"bytes (?:(?P<first>\d+)-\d+|\*)/(?P<size>\d+|\*)")
+"""`Content-Range` of a part: `bytes 0-262143/*`; `bytes */1000` asks how much there is."""
+RANGE = re.compile(r"bytes=(?P<first>\d*)-(?P<last>\d*)")
 SERVER_SAYS = ("kind", "id", "selfLink", "bucket", "generation", "size", "md5Hash", "crc32c", "timeCreated", "mediaLink", "etag")
 
 
@@ -48,12 +52,28 @@ def _begin(call: Call) -> Answer:
 
 
 def _finish(call: Call) -> Any:
-    begun = call.cloud.store.get(UPLOADS, call.query["upload_id"])
+    """
+    Bytes of a resumable upload: all, or a part after which more come.
+
+    Source: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads, read 2026-11: 308, and how much there is.
+    """
+    number = call.query["upload_id"]
+    begun = call.cloud.store.get(UPLOADS, number)
     if begun is None:
         raise refused(404, "Upload not found.")
-    call.cloud.store.delete(UPLOADS, call.query["upload_id"])
+    have = base64.b64decode(begun.get("base64", ""))
+    said = PART.fullmatch(call.headers.get("content-range", ""))
+    data = call.media
+    if said is not None:
+        if said["first"] is not None and int(said["first"]) > len(have):
+            raise refused(503, "The bytes before these are missing.")
+        data = have[: int(said["first"])] + call.media if said["first"] is not None else have
+        if said["size"] == "*" or len(data) < int(said["size"]):
+            call.cloud.store.put(UPLOADS, number, begun | {"base64": base64.b64encode(data).decode()}, "")
+            return Answer(308, None, {"Range": f"bytes=0-{len(data) - 1}"} if data else {})
+    call.cloud.store.delete(UPLOADS, number)
     call.query = begun["query"]
-    return _keep(call, begun["bucket"], begun["meta"], call.media, "")
+    return _keep(call, begun["bucket"], begun["meta"], data, "")
 
 
 def _parts(call: Call) -> tuple[Body, bytes, str]:
@@ -138,7 +158,17 @@ def get(call: Call) -> Any:
         "X-Goog-Storage-Class": body["storageClass"],
         "X-Goog-Hash": f"crc32c={body['crc32c']},md5={body['md5Hash']}",
     }
-    return Answer(200, _bytes(call, body), headers)
+    data = _bytes(call, body)
+    wanted = RANGE.fullmatch(call.headers.get("range", ""))
+    if wanted is None:
+        return Answer(200, data, headers)
+    if not wanted["first"]:  # the last bytes
+        first, last = max(0, len(data) - int(wanted["last"] or 0)), len(data) - 1
+    else:
+        first, last = int(wanted["first"]), min(int(wanted["last"] or len(data)), len(data) - 1)
+    if first >= len(data) or last < first:
+        return Answer(416, b"Requested range not satisfiable", {"Content-Range": f"bytes */{len(data)}", "Content-Type": "text/plain"})
+    return Answer(206, data[first : last + 1], headers | {"Content-Range": f"bytes {first}-{last}/{len(data)}"})
 
 
 def list_(call: Call) -> Any:

@@ -1,0 +1,85 @@
+"""Executions of Cloud Run jobs: a local process for each attempt of a runner of this project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from infra.local.attach import commands
+from infra.local.attach.cloud import Sandbox
+from infra.local.attach.commands import ForeignError
+from infra.local.attach.hosts import NOT_STARTED
+from infra.local.attach.lines import Lines
+from infra.local.attach.process import Process
+
+NOTICE_SECONDS = 10.0
+"""Between SIGTERM and SIGKILL. Source: https://cloud.google.com/run/docs/container-contract, "job termination", read 2026-11."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    said: dict[str, Any]
+    process: Process
+    lines: Lines
+
+
+class Executions:
+    """Attempts that wait for somebody to run them."""
+
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
+        self._sandbox = sandbox
+        self._say = say
+        self._running: dict[tuple[str, int, int], Attempt] = {}
+        self._ended = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether one runs, or has ended since the last look: Cloud Run may begin it again."""
+        return bool(self._running) or self._ended
+
+    def step(self) -> None:
+        self._ended = False
+        waiting = {(one["name"], one["task"], one["attempt"]): one for one in self._sandbox.own("GET", "executions")["executions"]}
+        for key, said in waiting.items():
+            if key not in self._running and said["state"] == "pending":
+                self._start(key, said)
+        for key, attempt in list(self._running.items()):
+            attempt.lines.send(self._sandbox.log)
+            if key not in waiting:  # cancelled, or over its time: nobody waits for it
+                attempt.process.end(NOTICE_SECONDS)
+            if (code := attempt.process.code()) is not None:
+                attempt.lines.send(self._sandbox.log)
+                del self._running[key]
+                self._ended = True
+                self._say(f"{_short(attempt.said)} ended with {code}")
+                if key in waiting:
+                    self._moved(attempt.said, "failed" if code else "succeeded", exit_code=code)
+
+    def _start(self, key: tuple[str, int, int], said: dict[str, Any]) -> None:
+        try:
+            command = commands.local(said, commands.RUNNERS)
+            if said.get("secret_env"):
+                raise ForeignError(f"{_short(said)} wants secrets, and the sandbox has none: {', '.join(said['secret_env'])}")
+        except ForeignError as error:
+            self._say(str(error))
+            self._moved(said, "failed", exit_code=NOT_STARTED, message=str(error))
+            return
+        words = said["name"].split("/")
+        lines = Lines(words[1], {"job": words[5], "execution": words[-1], "attempt": str(said["attempt"])})
+        environment = commands.environment(os.environ, said["env"], self._sandbox.base)
+        self._moved(said, "running")
+        self._running[key] = Attempt(said, Process(command, environment, lines.add), lines)
+        self._say(f"{_short(said)} runs {' '.join(command[2:])}")
+
+    def _moved(self, said: dict[str, Any], state: str, **more: Any) -> None:
+        self._sandbox.own("POST", "executions", {**{key: said[key] for key in ("name", "task", "attempt")}, "state": state, **more})
+
+    def kill(self) -> None:
+        for attempt in self._running.values():
+            attempt.process.kill()
+
+
+def _short(said: dict[str, Any]) -> str:
+    return f"execution {said['name'].rpartition('/')[2]}, attempt {said['attempt']}"

@@ -1,0 +1,82 @@
+"""The loop that looks at the sandbox, and starts and ends processes for what it sees."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from infra.local.attach.cloud import Sandbox
+from infra.local.attach.executions import Executions
+from infra.local.attach.hosts import Hosts
+from infra.local.attach.models import Models
+
+HOLD_SECONDS = 15.0
+"""Real seconds for which each look says that somebody is here: the sandbox's clock is not moved on while a job's container runs."""
+LOOKS_SECONDS = 0.1
+NOTICE_SECONDS = 30.0
+"""From SIGTERM to SIGKILL. Source: https://cloud.google.com/compute/docs/instances/spot: a shutdown period of up to 30 seconds."""
+
+
+class Attached:
+    """
+    Hands for one sandbox, until it is closed; then all its processes end.
+
+    Args:
+        base: Address of the sandbox, such as `http://127.0.0.1:9555`.
+        say: Gets a sentence for each thing that happens. (default: nobody hears it)
+        notice: Real seconds from SIGTERM to SIGKILL.
+
+    Raises:
+        MachineError: The address is not of this machine.
+    """
+
+    def __init__(self, base: str, say: Callable[[str], None] = lambda text: None, *, notice: float = NOTICE_SECONDS) -> None:
+        self._sandbox = Sandbox(base)
+        self._holder = f"attach-{os.getpid()}-{id(self)}"
+        self.hosts = Hosts(self._sandbox, say, notice)
+        self.executions = Executions(self._sandbox, say)
+        self.models = Models(self._sandbox, say)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is left to do."""
+        return self.hosts.busy or self.executions.busy or self.models.busy
+
+    def step(self) -> None:
+        """
+        One look at everything.
+
+        Raises:
+            MachineError: The sandbox does not answer.
+        """
+        self._hold(HOLD_SECONDS)
+        self.hosts.step()
+        self._hold(HOLD_SECONDS)
+        self.executions.step()
+        self.models.step()
+
+    def _hold(self, seconds: float) -> None:
+        self._sandbox.own("POST", "busy", {"holder": self._holder, "seconds": seconds, "done": self.hosts.done})
+
+    def run(self, *, once: bool = False, until: Callable[[], bool] = lambda: False) -> None:
+        """Goes on until *until*; with *once*, until nothing is left to do."""
+        while True:
+            self.step()
+            if until() or (once and not self.busy):
+                return
+            time.sleep(LOOKS_SECONDS)
+
+    def close(self) -> None:
+        """Ends every process at once."""
+        for part in (self.hosts, self.executions, self.models):
+            part.kill()
+        self._sandbox.close()

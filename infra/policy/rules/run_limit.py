@@ -1,0 +1,32 @@
+"""`run-limit`: a machine that is made for a run ends by itself, though nobody is left who would take it away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infra.declared import Declared
+from infra.planned_jobs import CONTAINER
+from infra.policy.rule import Broken, Rule
+
+SECONDS = "scheduling.maxRunDuration.seconds"
+ACTION = "scheduling.instanceTerminationAction"
+
+
+def find(resource: Declared, region: str) -> Iterator[Broken]:
+    """Templates of a job's machines without a run limit, or that only stop there: a stopped one costs its disks until somebody sees it."""
+    if resource.get(CONTAINER) is None:
+        return
+    seconds = resource.get(SECONDS)
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 0:
+        yield Broken(SECONDS, "must be stated, and known at preview: else the machine of a run that died stands, and costs, for ever")
+    if resource.get(ACTION) != "DELETE":
+        yield Broken(ACTION, "must be DELETE: a machine that is only stopped keeps its disk, and its name")
+
+
+RULE = Rule(
+    name="run-limit",
+    description="Every machine that is made for a job's run is deleted by Compute Engine itself after a stated time.",
+    remediation="set scheduling: {maxRunDuration: {seconds: N}, instanceTerminationAction: DELETE}",
+    severity="high",
+    find=find,
+)

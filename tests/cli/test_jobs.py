@@ -1,0 +1,173 @@
+"""`accelform jobs`: runs are started, told of, shown, stopped and read, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.cli import jobs
+from infra.errors import SpecError
+from infra.operate import reach
+from infra.operate.jobs.lease import Owner
+from infra.sandbox.faults import Fault
+from tests.operate.jobs.night import BASE, PROJECT, REGION, KilledError, Night, settled
+
+AT = f"run.googleapis.com/v2/projects/{PROJECT}/locations/{REGION}/jobs"
+TASK = "shop-job-nightly"
+
+
+@pytest.fixture
+def night(monkeypatch: pytest.MonkeyPatch) -> Night:
+    """A stack with one job, whose Cloud Run job stands; while somebody waits, Cloud Run runs what was started."""
+    night = Night()
+    container = {"image": "us-docker.pkg.dev/p/r/runner", "env": [{"name": "ACCELFORM_JOB", "value": night.plan.model_dump_json()}]}
+    other = {"image": "us-docker.pkg.dev/p/r/other"}
+    for name, one in ((TASK, container), ("something-else", other)):
+        night.ask("POST", AT, {"template": {"template": {"containers": [one]}}}, jobId=name)
+    night.wait(60)
+
+    def sleep(seconds: float) -> None:
+        if any(one["path"].endswith(f"{TASK}:run") for one in list(night.cloud.calls)) and not night.journal:
+            night.run(Owner("nightly-1", 0, "nightly-1"))
+
+    monkeypatch.setattr(jobs.time, "sleep", sleep)
+    monkeypatch.setattr(reach, "google", lambda spec, sandbox: (night.google(), night))
+    monkeypatch.setattr(jobs, "stack_sandbox", lambda stack, *, cloud: "" if cloud else BASE)
+    return night
+
+
+@pytest.fixture
+def where(stack_file: Callable[..., Path], base: dict[str, Any]) -> jobs.Where:
+    """The stack that is told as the only one of its folder, for machines."""
+    path = stack_file(base | {"gcp:project": PROJECT}, "shop")
+    return jobs.Where(None, path.parent, cloud=False, as_json=True)
+
+
+def asked(**more: Any) -> jobs.Asked:
+    return jobs.Asked(**{"zones": [], "provisioning": [], "follow": True, "local": False, "data": [], "output": None} | more)
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_run_is_started_and_followed_to_its_end(night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each event of the journal is a line; the last one says how it ended. Show and list tell the same."""
+    assert jobs.run("nightly", where, asked()) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["event"] for line in lines] == ["seeking", "making", "running", "clearing", "closing", "ended", "end"]
+    assert (lines[-1]["result"], lines[-1]["exit_code"]) == ("succeeded", 0)
+    settled(night)
+    jobs.show("nightly", None, where)
+    shown = printed(capsys)
+    assert shown["run"]["tries"][0]["result"] == "succeeded"
+    assert shown["runs"] == [lines[-1]["run"]]
+    jobs.list_(where)
+    (row,) = printed(capsys)["jobs"]
+    assert (row["job"], row["last"]["result"], row["next"]) == ("nightly", "succeeded", "")
+    assert row["last"]["usd"] == lines[-1]["usd"]
+
+
+def test_a_run_that_does_not_end_well_has_an_exit_code(night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]) -> None:
+    """3, and people are told of every try and what it cost."""
+    night.exits = lambda number: 1
+    assert jobs.run("nightly", jobs.Where("shop", where.folder, cloud=False, as_json=False), asked()) == 3
+    said = capsys.readouterr().out
+    assert "failed: host 0 ended with 1" in said
+    assert "USD, at list prices" in said
+    assert "us-east5-a" in said
+
+
+def test_a_run_may_be_told_its_zone_and_not_be_followed(night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]) -> None:
+    """The execution gets it as arguments; what the job does not have is refused before anything is started."""
+    assert jobs.run("nightly", where, asked(zones=["us-east5-b"], provisioning=["spot"], follow=False)) == 0
+    execution = printed(capsys)["execution"]
+    body = night.ask("GET", f"run.googleapis.com/v2/{execution}")
+    assert body["template"]["containers"][0]["args"] == ["--zone", "us-east5-b", "--provisioning", "spot"]
+    with pytest.raises(SpecError, match="is not in the job's region"):
+        jobs.run("nightly", where, asked(zones=["us-central1-a"]))
+    with pytest.raises(SpecError, match="are for --local"):
+        jobs.run("nightly", where, asked(data=["clicks=/tmp/x"]))
+
+
+def test_an_unknown_job_or_run_is_refused_with_what_there_is(night: Night, where: jobs.Where) -> None:
+    """The nearest is named."""
+    with pytest.raises(SpecError, match=r"jobs.nigthly: there is no such job in the cloud\n  allowed: nightly"):
+        jobs.show("nigthly", None, where)
+    with pytest.raises(SpecError, match="it had none yet"):
+        jobs.show("nightly", "20270101T000000Z", where)
+    with pytest.raises(SpecError, match="no run is open"):
+        jobs.stop("nightly", where)
+    with pytest.raises(SpecError, match="it had no run yet"):
+        jobs.logs("nightly", None, where, follow=False)
+
+
+def test_stop_asks_a_runner_that_lives_and_ends_the_run_of_one_that_does_not(
+    night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a lease the runner is asked; without, the command itself deletes the machine."""
+    night.exits = lambda number: None
+    night.kill_at, night.kill_after = 60, True
+    with pytest.raises(KilledError):
+        night.run()
+    night.kill_at = None
+    jobs.stop("nightly", where)
+    assert printed(capsys)["result"] == "asked"
+    assert len(night.machines) == 1
+    night.wait(601)
+    jobs.stop("nightly", where)
+    found = printed(capsys)
+    assert found["result"] == "stopped"
+    assert "stop was asked for by" in found["reason"]
+    settled(night, 601)
+
+
+def test_ssh_is_refused_on_the_sandbox_and_printed_for_the_cloud(
+    night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing could be logged in to here; in the cloud it goes through Google's tunnel, to the machine that stands."""
+    with pytest.raises(SpecError, match="nothing that could be logged in to"):
+        jobs.ssh("nightly", where, host=0, run_it=False)
+    cloud = jobs.Where("shop", where.folder, cloud=True, as_json=True)
+    with pytest.raises(SpecError, match="no machine of it stands now"):
+        jobs.ssh("nightly", cloud, host=0, run_it=False)
+    night.kill_at, night.kill_after = 60, True
+    with pytest.raises(KilledError):
+        night.run()
+    night.kill_at = None
+    jobs.ssh("nightly", cloud, host=0, run_it=False)
+    command = " ".join(printed(capsys)["command"])
+    assert command == f"gcloud compute ssh shop-job-nightly --project {PROJECT} --zone us-east5-a --tunnel-through-iap"
+    with pytest.raises(SpecError, match=r"1 is none of its hosts\n  allowed: 0 to 0"):
+        jobs.ssh("nightly", cloud, host=1, run_it=False)
+
+
+def test_a_run_that_never_begins_says_how_its_execution_ended(night: Night, where: jobs.Where, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image is not there: the execution fails, and no journal is written."""
+    from infra.cli.reached import CloudError
+    from infra.operate.jobs.desk import Desk
+
+    monkeypatch.setattr(Desk, "execution_ended", lambda self, execution: "The image was not found")
+    with pytest.raises(CloudError, match="ended before its run began: The image was not found"):
+        jobs.run("nightly", where, asked())
+
+
+def test_what_the_cloud_refuses_is_told_as_it_is(night: Night, where: jobs.Where) -> None:
+    """Google's words, and the exit code of the cloud."""
+    from infra.cli.reached import CloudError
+
+    night.cloud.faults.add(Fault(do="error", path="run.googleapis.com", code=403, message="Permission 'run.jobs.list' denied"))
+    with pytest.raises(CloudError, match=r"Permission 'run.jobs.list' denied"):
+        jobs.list_(where)
+
+
+def test_several_stacks_want_a_name(night: Night, where: jobs.Where, stack_file: Callable[..., Path], base: dict[str, Any]) -> None:
+    """Which one is meant is not guessed."""
+    stack_file(base, "other")
+    with pytest.raises(SpecError, match=r"--stack: is missing: there are several stacks\n  allowed: other, shop"):
+        jobs.list_(where)

@@ -1,0 +1,160 @@
+"""What a job costs: its runs by the clock, their machine hours, and the runner; by hand, to the cent."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from costing import assuming, declared, estimated, lines, month, of, usd
+
+from infra.catalog import prices, tpu
+from infra.cost.jobs import at_most
+from infra.declared import UNKNOWN, Declared
+from infra.job_plan import JobPlan
+
+NIGHTS = Decimal(365) / 12
+VCPU, GIB = Decimal("0.000018"), Decimal("0.000002")
+
+
+def plan(*ways: str, form: str = "instance", **change: Any) -> str:
+    parts = {"instance": {"template": "projects/p/global/instanceTemplates/s-job-train-0"}, "node": {"node": {"acceleratorType": "v6e-4"}}}
+    said = {
+        "project": "p",
+        "region": "us-east5",
+        "stack": "s",
+        "job": "train",
+        "workload": "train_recommender",
+        "accelerator_type": "v6e-4",
+        "hosts": 1,
+        "chips": 4,
+        "zones": ["us-east5-a"],
+        "machines": [{"provisioning": way, "form": form, **parts[form]} for way in ways],
+        "machine_name": "s-job-train",
+        "max_run_minutes": 120,
+        "wait_minutes": 60,
+        "restarts": 3,
+        "state": "gs://b/s",
+        "output": "gs://b/o",
+        "holds": "gs://b/h",
+    }
+    return json.dumps(said | change)
+
+
+def job(value: Any, variable: str = "ACCELFORM_JOB", name: str = "train") -> Declared:
+    container = {"resources": {"limits": {"cpu": "1", "memory": "512Mi"}}, "envs": [{"name": variable, "value": value}]}
+    task = {"timeout": "14400s", "containers": [container]}
+    inputs = {"name": f"s-job-{name}", "location": "us-east5", "template": {"template": task}}
+    return declared("gcp:cloudrunv2/job:Job", name, inputs)
+
+
+def clock(cron: Any = "0 2 * * *", name: str = "train", **change: Any) -> Declared:
+    uri = f"https://run.googleapis.com/v2/projects/p/locations/us-east5/jobs/s-job-{name}:run"
+    inputs = {"region": "us-east5", "schedule": cron, "timeZone": "Asia/Taipei", "httpTarget": {"uri": uri}} | change
+    return declared("gcp:cloudscheduler/job:Job", name, inputs)
+
+
+def chip(way: str) -> Decimal:
+    return prices.tpu_chip_hour(tpu.shape("v6e-4"), "us-east5", way).usd
+
+
+def test_a_nightly_run_is_counted_with_all_it_may_use() -> None:
+    """365 / 12 runs of two hours with four chips on demand; the runner as long, at most four hours: one vCPU and half a GiB."""
+    found = of("train", job(plan("on-demand")), clock())
+    hours = NIGHTS * 2
+    assert month(found["v6e-4 on-demand"]) == usd(hours * 4 * chip("on-demand"))
+    assert "30.4 runs of 120 min" in found["v6e-4 on-demand"].note
+    waits, longest = hours * 3600 * VCPU, NIGHTS * 4 * 3600 * VCPU
+    assert month(found["vCPU"]) == usd(waits, waits, longest)
+    assert month(found["memory"]) == usd(waits / VCPU * GIB / 2, waits / VCPU * GIB / 2, longest / VCPU * GIB / 2)
+
+
+def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:
+    """Spot, then on demand: low and expected are Spot's price, high the one on demand; the other way round expected is the dear one."""
+    hours = NIGHTS * 2 * 4
+    spot_first = of("train", job(plan("spot", "on-demand")), clock())["v6e-4 spot, on-demand"]
+    dear_first = of("train", job(plan("on-demand", "spot")), clock())["v6e-4 on-demand, spot"]
+    assert month(spot_first) == usd(hours * chip("spot"), hours * chip("spot"), hours * chip("on-demand"))
+    assert month(dear_first) == usd(hours * chip("spot"), hours * chip("on-demand"), hours * chip("on-demand"))
+    assert spot_first.status == "bounded"
+
+
+def test_an_assumption_of_the_run_is_expected_and_the_limit_stays_high() -> None:
+    """An hour expected of two that it may take; and runs that somebody starts by hand."""
+    usage = assuming({"train": {"run_minutes": 60, "runs_month": {"low": 0, "expected": 10, "high": 20}}})
+    found = of("train", job(plan("on-demand")), usage=usage)["v6e-4 on-demand"]
+    price = 4 * chip("on-demand")
+    assert month(found) == usd(Decimal(0), 10 * price, 40 * price)
+
+
+@pytest.mark.parametrize(
+    ("clocks", "said"),
+    [([], "no schedule: no run"), ([clock(paused=True)], "its schedule is paused: no run")],
+    ids=["without a schedule", "paused"],
+)
+def test_a_job_that_nobody_starts_costs_nothing_and_says_why(clocks: list[Declared], said: str) -> None:
+    """No run is counted that no clock starts; it is said, so that nobody takes it for a price."""
+    found = of("train", job(plan("spot")), *clocks)["v6e-4 spot"]
+    assert month(found) == usd(Decimal(0))
+    assert said in found.note
+
+
+def test_several_hosts_are_one_slice_with_a_disk_each() -> None:
+    """v6e-16: 16 chips on four hosts; each host has its boot disk for the hours of the run."""
+    disks = [{"diskType": "hyperdisk-balanced", "diskSizeGb": 100}]
+    template = declared("gcp:compute/instanceTemplate:InstanceTemplate", "train-0", {"name": "s-job-train-0", "disks": disks})
+    big = plan("on-demand", accelerator_type="v6e-16", hosts=4, chips=16)
+    found = of("train", job(big), clock(), template)
+    assert month(found["v6e-16 on-demand"]) == usd(NIGHTS * 2 * 16 * chip("on-demand"))
+    price = prices.price("hyperdisk-balanced", "us-east5")
+    disk = next(line for what, line in found.items() if what.startswith("boot disk"))
+    assert month(disk) == usd(*(NIGHTS * 2 / 730 * 4 * 100 * gib for gib in (price.usd_low, price.usd, price.usd_high)))
+
+
+def test_nodes_have_their_disks_in_the_price() -> None:
+    """No line but that of the chips, whichever API makes them."""
+    found = of("train", job(plan("spot", form="node")), clock())
+    assert set(found) == {"v6e-4 spot", "vCPU", "memory", "schedule"}
+
+
+def test_the_sweep_runs_every_hour() -> None:
+    """730 runs of a minute, as is assumed and said; its plans cost nothing again."""
+    sweep = job(f"[{plan('spot')}]", "ACCELFORM_JOBS", "sweep")
+    found = estimated(sweep, clock("17 * * * *", "sweep"))
+    by_what = {line.what: line for line in found.lines if line.resource == "sweep"}
+    assert set(by_what) == {"vCPU", "memory", "schedule"}
+    assert month(by_what["vCPU"]) == usd(*(730 * minutes * 60 * VCPU for minutes in (Decimal(1), Decimal(1), Decimal(5))))
+    assert [(one.name, one.is_default) for one in found.assumptions if "sweep" in one.name] == [("resources.sweep.run_minutes", True)]
+
+
+@pytest.mark.parametrize("value", [UNKNOWN, "", "{}", "[]", "no JSON", '{"version": 2}', "[" * 100_000], ids=range(7))
+def test_a_plan_that_is_none_is_unknown_and_never_nothing(value: Any) -> None:
+    """What cannot be read is said to be unknown."""
+    result = estimated(job(value), clock())
+    assert not result.complete
+    assert any(line.what == "machines" and line.status == "unknown" for line in result.lines)
+
+
+@pytest.mark.parametrize("change", [{"schedule": UNKNOWN}, {"schedule": "0 25 * * *"}, {"timeZone": UNKNOWN}], ids=str)
+def test_a_clock_that_is_not_known_is_unknown(change: dict[str, Any]) -> None:
+    """Neither are the runs then."""
+    assert lines(job(plan("spot")), clock(**change))["machines"].status == "unknown"
+
+
+def test_a_price_that_is_unknown_makes_the_machines_unknown() -> None:
+    """There is no list price of v6e in that region."""
+    found = of("train", job(plan("on-demand", "spot", region="me-central1")), clock())
+    assert found["v6e-4 on-demand, spot"].status == "unknown"
+
+
+def test_more_than_the_run_limit_is_no_assumption() -> None:
+    """It could not run so long."""
+    (problem,) = estimated(job(plan("spot")), clock(), usage=assuming({"train": {"run_minutes": 121}})).problems
+    assert (problem.path, problem.allowed) == ("usage.resources.train.run_minutes", "0 to 120")
+
+
+def test_a_run_costs_at_most_its_limit_at_the_dearest_price() -> None:
+    """Spot may be gone to its on-demand price: two hours, four chips."""
+    assert at_most(JobPlan.model_validate_json(plan("spot"))) == 2 * 4 * chip("on-demand")
+    assert at_most(JobPlan.model_validate_json(plan("spot", region="me-central1"))) is None

@@ -1,0 +1,85 @@
+"""Executions of Cloud Run jobs, run by local processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.local.attach.conftest import PROJECT, Shop
+
+RUN = "run.googleapis.com/v2"
+JOBS = f"projects/{PROJECT}/locations/us-east5/jobs"
+JOB = """
+import json, os, sys
+print("told " + json.dumps({name: os.environ[name] for name in os.environ if name.startswith(("ACCELFORM_", "CLOUD_RUN_TASK_A"))}), flush=True)
+sys.exit(int(os.environ["ACCELFORM_JOB"]))
+"""
+
+
+@pytest.fixture
+def runner(shop: Shop, tmp_path: Path) -> Shop:
+    """With a program that stands for a job's runner."""
+    folder = tmp_path / "programs" / "infra" / "operate" / "jobs"
+    folder.mkdir(parents=True)
+    for place in (folder, folder.parent, folder.parent.parent):
+        (place / "__init__.py").write_text("")
+    (folder / "__main__.py").write_text(JOB)
+    return shop
+
+
+def started(shop: Shop, code: int, retries: int = 0, **more: Any) -> str:
+    """A job whose runner ends with *code*, begun once: the execution's name."""
+    container = {
+        "image": "runner:1",
+        "command": ["python", "-m", "infra.operate.jobs"],
+        "env": [{"name": "ACCELFORM_JOB", "value": str(code)}],
+    } | more
+    body = {"template": {"template": {"containers": [container], "maxRetries": retries, "timeout": "3600s"}}}
+    operation = shop.ask("POST", f"{RUN}/{JOBS}", body, jobId="nightly")
+    while not operation.get("done"):
+        operation = shop.ask("GET", f"{RUN}/{operation['name']}")
+    shop.ask("POST", f"{RUN}/{JOBS}/nightly:run", {})
+    (execution,) = shop.ask("GET", f"{RUN}/{JOBS}/nightly/executions")["executions"]
+    return str(execution["name"])
+
+
+def ended(shop: Shop, name: str) -> dict[str, int]:
+    body = shop.ask("GET", f"{RUN}/{name}")
+    return {key: body.get(key, 0) for key in ("succeededCount", "failedCount", "retriedCount")}
+
+
+def test_runner_of_a_job_is_run_with_the_executions_environment(runner: Shop) -> None:
+    """Its lines are in Cloud Logging."""
+    name = started(runner, 0)
+    with runner.attached() as attached:
+        attached.run(once=True)
+
+    assert ended(runner, name) == {"succeededCount": 1, "failedCount": 0, "retriedCount": 0}
+    body = {"resourceNames": [f"projects/{PROJECT}"], "filter": f'labels.execution = "{name.rpartition("/")[2]}"'}
+    (entry,) = runner.ask("POST", "logging.googleapis.com/v2/entries:list", body)["entries"]
+    assert json.loads(entry["textPayload"].removeprefix("told ")) == {"ACCELFORM_JOB": "0", "CLOUD_RUN_TASK_ATTEMPT": "0"}
+    assert (entry["labels"]["job"], entry["labels"]["attempt"]) == ("nightly", "0")
+
+
+def test_runner_that_dies_is_begun_again(runner: Shop) -> None:
+    name = started(runner, 3, retries=1)
+    with runner.attached() as attached:
+        attached.run(once=True)
+
+    assert ended(runner, name)["failedCount"] == 1
+    assert [one for one in runner.said if "ended with 3" in one] == [
+        f"execution {name.rpartition('/')[2]}, attempt {number} ended with 3" for number in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("more", [{"command": ["bash"]}, {"command": ["python", "-m", "workloads.entry", "x"]}, {"command": []}])
+def test_container_that_is_no_runner_of_ours_fails(runner: Shop, more: dict[str, Any]) -> None:
+    name = started(runner, 0, **more)
+    with runner.attached() as attached:
+        attached.run(once=True)
+
+    assert ended(runner, name)["failedCount"] == 1
+    assert "allowed: python -m infra.operate.jobs" in runner.said[0]

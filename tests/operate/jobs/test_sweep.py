@@ -1,0 +1,93 @@
+"""The sweep takes away what nobody works on, and leaves alone what somebody does."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra.job_plan import JobPlan
+from infra.operate.jobs.lease import Owner
+from infra.operate.jobs.runner import Runner
+from infra.operate.jobs.sweep import sweep
+from infra.operate.times import Time
+from infra.provider.google import Google
+from infra.sandbox.faults import Fault
+from tests.operate.jobs.night import NAME, PROJECT, KilledError, Night, settled
+
+
+def swept(night: Night, *plans: JobPlan) -> list[str]:
+    """What went wrong in one sweep of these jobs."""
+
+    def runner_of(google: Google, time: Time, plan: JobPlan) -> Runner:
+        return Runner(google, time, plan, Owner("sweep-1", 0, "sweep-1"), night.events.append)
+
+    return list(sweep(plans or (night.plan,), lambda plan: (night.google(), night), night.events.append, runner_of))
+
+
+def left(night: Night) -> None:
+    """A machine of a run that nobody knows."""
+    body = {"name": NAME, "labels": {"accelform-run": "20270101t000000z"}}
+    at = f"compute.googleapis.com/compute/v1/projects/{PROJECT}/zones/us-east5-b/instances"
+    night.ask("POST", at, body, sourceInstanceTemplate=night.template("spot"))
+    night.wait(60)
+
+
+def test_a_machine_of_no_run_is_taken_away() -> None:
+    """No journal tells of it: it is gone, and the next sweep has nothing to do."""
+    night = Night()
+    left(night)
+    assert swept(night) == []
+    assert night.machines == {}
+    assert night.said("machine") == ["job nightly: instance in us-east5-b, RUNNING: is deleted"]
+    assert swept(night) == []
+    assert len(night.said("machine")) == 1
+
+
+def test_a_run_that_somebody_works_on_is_left_alone() -> None:
+    """The sweep comes while a machine works: neither is touched."""
+    night = Night()
+    seen: list[bool] = []
+
+    def watch() -> None:
+        if night.said("running") and not seen:
+            seen.append(True)
+            assert swept(night) == []
+            assert len(night.machines) == 1
+
+    night.watch = watch
+    assert night.run().result == "succeeded"
+    assert seen
+    settled(night)
+
+
+def test_a_run_whose_runner_died_is_gone_on_with() -> None:
+    """Its lease is over: the sweep waits for the machine's word, and takes it away. Before that it is left alone."""
+    night = Night()
+    night.kill_at, night.kill_after = 45, True
+    with pytest.raises(KilledError):
+        night.run()
+    night.kill_at = None
+    assert swept(night) == []
+    assert night.journal["phase"] != "ended"
+    night.wait(601)
+    assert swept(night) == []
+    assert night.journal["result"] == "succeeded"
+    settled(night, 601)
+
+
+def test_the_trouble_of_one_job_is_not_the_next_ones() -> None:
+    """The first cannot be looked at, the second is swept."""
+    night = Night()
+    left(night)
+    other = night.plan.model_copy(update={"job": "other", "project": "nobodys", "state": f"{night.plan.state}-other"})
+    failed = swept(night, other, night.plan)
+    assert len(failed) == 1
+    assert failed[0].startswith("job other: googleapi: Error 403")
+    assert night.machines == {}
+
+
+def test_what_does_not_go_is_said() -> None:
+    """The machine stays: the sweep ends with what it could not do."""
+    night = Night(zones=["us-east5-b"])
+    left(night)
+    night.cloud.faults.add(Fault(do="error", method="DELETE", code=400, message="not ready"))
+    assert "is there 30 min after it was told to go" in swept(night)[0]

@@ -1,0 +1,113 @@
+"""The whole job, as a container runs it: it learns, and what it leaves can be served without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.workloads.jobs import Job
+from workloads.files import FilesError, Folder
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
+    """A run on eight devices of the processor that stand for a TPU's chips."""
+    job = Job(tmp_path_factory.mktemp("train"), compiled, accelerator_type="v5litepod-8", chips=8, simulated=True)
+    ended = job.run("--example", "--small")
+    assert ended.returncode == 0, ended.stderr
+    assert "stand for 8 chips of v5litepod-8" in ended.stderr
+    return job
+
+
+@pytest.fixture(scope="module")
+def model(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artefact, fetched as a server does."""
+    place = tmp_path_factory.mktemp("model")
+    Folder(str(job.output)).child("model").download(place)
+    return place
+
+
+def test_it_learns(job: Job) -> None:
+    """Twice as good as what sells best, and better than chance at clicks and purchases."""
+    metrics = job.report["metrics"]
+
+    assert metrics["recall_at_50"] >= 2 * metrics["popularity_recall_at_50"]
+    assert metrics["popularity_recall_at_50"] > metrics["random_recall_at_50"] == pytest.approx(50 / 600)
+    assert 0 < metrics["ndcg_at_50"] < metrics["recall_at_50"]
+    assert metrics["click_auc"] > 0.6
+    assert metrics["purchase_auc"] > 0.6
+
+
+def test_it_reports_what_it_was(job: Job) -> None:
+    """Data, devices, what measured the pictures, and a curve that falls."""
+    report = job.report
+
+    assert report["data"]["rows"] == 40_000
+    assert report["data"]["example"] is True
+    assert report["devices"] == {"count": 8, "kind": "cpu", "platform": "cpu", "hosts": 1}
+    assert report["picture_features"].startswith("plain: colours and edges, no vision model; 600 of 600")
+    assert (report["steps"], report["resumed_from"], report["checkpoints_skipped"]) == (120, [], [])
+    assert [step for step, _ in report["loss"]] == list(range(10, 121, 10))
+    assert report["loss"][-1][1] < report["loss"][0][1]
+
+
+def call(model: Path, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Answers as a server gets them: with jax and safetensors alone."""
+    import safetensors.numpy
+    from jax import export
+
+    signature = json.loads((model / "signature.json").read_text(encoding="utf-8"))
+    exported = export.deserialize(bytearray((model / signature["files"]["function"]).read_bytes()))
+    assert exported.platforms == ("cpu", "cuda", "tpu")
+    weights = safetensors.numpy.load_file(model / signature["files"]["weights"])
+    return {name: np.asarray(array) for name, array in exported.call(weights, inputs).items()}
+
+
+def test_the_artefact_answers_as_its_example_says(model: Path) -> None:
+    """The signature's own example, for any number of instances, and alike whatever stands beside them."""
+    signature = json.loads((model / "signature.json").read_text(encoding="utf-8"))
+    items = json.loads((model / "items.json").read_text(encoding="utf-8"))
+    users = json.loads((model / "users.json").read_text(encoding="utf-8"))
+    example = signature["example"]
+    for copies in (1, 3):
+        instances = example["instances"] * copies
+        history = np.zeros((len(instances), 8), np.int32)
+        for place, instance in enumerate(instances):
+            history[place, : len(instance["history"])] = [items.index(name) for name in instance["history"]]
+        user = np.array([users.index(instance["user"]) for instance in instances], np.int32)
+        answer = call(model, {"user": user, "history": history, "ad": np.array([instance["ad"] for instance in instances], np.int32)})
+        assert [output["name"] for output in signature["outputs"]] == ["item", "score", "click", "purchase"]
+        for place, prediction in enumerate(example["predictions"] * copies):
+            assert [items[row] for row in answer["item"][place]] == prediction["item"]
+            for name in ("score", "click", "purchase"):
+                np.testing.assert_allclose(answer[name][place], prediction[name], atol=1e-3)
+        assert (answer["item"] > 0).all()
+        assert (answer["purchase"] <= answer["click"]).all()
+        assert (np.diff(answer["score"], axis=1) <= 0).all()
+
+
+def test_a_damaged_artefact_is_refused(job: Job, tmp_path: Path) -> None:
+    """One bit of the weights."""
+    model = Folder(str(job.output)).child("model")
+    weights = model.read("weights.safetensors")
+    other = Folder(str(tmp_path / "other"))
+    for name in model.names():
+        other.write(name, model.read(name))
+    other.write("weights.safetensors", weights[:-1] + bytes([weights[-1] ^ 1]))
+
+    with pytest.raises(FilesError, match=r"weights\.safetensors is not what its checksum says"):
+        other.download(tmp_path / "fetched")
+
+
+def test_says_all_that_is_wrong_with_its_arguments(tmp_path: Path, compiled: Path) -> None:
+    """Before a step is done."""
+    ended = Job(tmp_path, compiled, chips=4).run("--batch", "30", "--learning-rate", "7")
+
+    assert ended.returncode == 2
+    for said in ("--batch 30: no multiple of 4", "--learning-rate 7.0", "WL_DATA_CLICKS and WL_DATA_PRODUCTS missing"):
+        assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
