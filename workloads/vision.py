@@ -67,7 +67,9 @@ def square(content: bytes, edge: int) -> Any:
             left, top = (colours.width - side) // 2, (colours.height - side) // 2
             small = colours.crop((left, top, left + side, top + side)).resize((edge, edge), Image.Resampling.BILINEAR)
             return np.asarray(small, np.float32) / 255.0
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError:
+        raise PictureError("no kind of picture that is known") from None
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
         raise PictureError(f"{type(error).__name__}: {error}") from None
 
 
