@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -35,8 +35,8 @@ def write(path: Path, images: Mapping[str, str], note: str = "") -> list[str]:
     changed = [name for name, reference in images.items() if before.get(name) != reference]
     if not changed:
         return []
-    text = path.read_text(encoding="utf-8")
-    _replace(path, _written(text, {name: images[name] for name in changed}, note))
+    new = {name: images[name] for name in changed}
+    _replace(path, _written(path.read_text(encoding="utf-8"), new, note), {**before, **new})
     return changed
 
 
@@ -70,11 +70,29 @@ def _noted(line: str, references: Iterable[str], note: str) -> str:
     return f"{head.rstrip()}{f' # {note}' if note else kept}\n"
 
 
-def _merged(before: list[str], after: list[str]) -> Iterator[str]:
-    """The new lines, but where they differ from an old one by spaces alone the old one: ruamel writes `{ a: 1 }` as `{a: 1}`."""
+def _merged(before: list[str], after: list[str]) -> list[str]:
+    """
+    The new lines, but where they differ from an old one by spaces alone the old one: ruamel writes `{ a: 1 }` as `{a: 1}`.
+
+    What stands before the next key, a gap or its comment, is to ruamel the end of the last entry: a new entry goes before it.
+    """
     bare_before, bare_after = (["".join(line.split()) for line in lines] for lines in (before, after))
+    found: list[str] = []
     for what, i, j, k, m in SequenceMatcher(None, bare_before, bare_after, autojunk=False).get_opcodes():
-        yield from before[i:j] if what == "equal" else after[k:m]
+        if what == "equal":
+            found += before[i:j]
+            continue
+        behind: list[str] = []
+        while what == "insert" and found and _is_of_the_next(found[-1], after[k]):
+            behind.insert(0, found.pop())
+        found += after[k:m] + behind
+    return found
+
+
+def _is_of_the_next(line: str, entry: str) -> bool:
+    """Whether a line is a gap, or a comment that stands further left than an entry."""
+    depths = [len(one) - len(one.lstrip()) for one in (line, entry)]
+    return not line.strip() or (line.lstrip().startswith("#") and depths[0] < depths[1])
 
 
 def _indents(text: str) -> dict[str, int]:
@@ -89,12 +107,19 @@ def _indents(text: str) -> dict[str, int]:
     return {"mapping": mapping, "sequence": mapping + 2, "offset": mapping}
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, text: str, images: Mapping[str, str]) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.write_text(text, encoding="utf-8")
+        wanted = read(path).data
+        wanted["config"][KEY] = dict(images)
+        if read(unfinished).data != wanted:
+            raise SpecError(
+                str(path), [Problem("images", "cannot be written without changing other lines", fix=f"write it: {dict(images)}")]
+            )
         unfinished.chmod(path.stat().st_mode)
         unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise SpecError(str(path), [Problem("", f"cannot be written: {error.strerror or error}")]) from None
+    finally:
+        unfinished.unlink(missing_ok=True)

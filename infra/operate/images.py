@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,6 +128,8 @@ class CloudBuild:
             BuildError: It did not end well.
             ProviderError: Cloud Build or Cloud Storage refused.
         """
+        # Google's client tells every user of Python 3.11 of its end in 2027.
+        warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
         from googleapiclient.http import MediaInMemoryUpload
 
         source = archive(name, self._root)

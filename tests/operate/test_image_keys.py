@@ -20,10 +20,15 @@ def test_nothing_else_changes(tmp_path: Path, file: Path) -> None:
     path = tmp_path / file.name
     path.write_bytes(file.read_bytes())
 
-    assert write(path, {"serve": OLD, "train": OLD}) == ["serve", "train"]
+    assert write(path, {"serve": NEW, "train": NEW}) == ["serve", "train"]
     before, after = file.read_text().splitlines(), path.read_text().splitlines()
-    assert [line for line in after if line not in before] == ["  accelform:images:", f"    serve: {OLD}", f"    train: {OLD}"]
-    assert [line for line in before if line not in after] == []
+    added = [line.partition(" #")[0] for line in after if line not in before]
+    had = [name for name in ("serve", "train") if any(line.startswith(f"    {name}: ") and "@sha256:" in line for line in before)]
+    head = [] if any(line.startswith("  accelform:images:") for line in before) else ["  accelform:images:"]
+
+    assert sorted(added) == [f"    serve: {NEW}", f"    train: {NEW}", *head]
+    assert len([line for line in before if line not in after]) == len(had)
+    assert write(path, {"serve": NEW, "train": NEW}) == []
 
 
 SPOKEN = f"""# A shop.
@@ -50,6 +55,16 @@ def test_a_new_reference_takes_the_place_of_the_old(tmp_path: Path) -> None:
     assert path.read_text() == SPOKEN.replace(f"{OLD} # sandbox: nothing was built", NEW)
     assert write(path, {"train": NEW}) == ["train"]
     assert f"train: {NEW} # keep me\n" in path.read_text()
+
+
+def test_a_new_entry_stands_with_the_others(tmp_path: Path) -> None:
+    """The gap and the comment of the next key stay before the next key."""
+    path = tmp_path / "Pulumi.a.yaml"
+    text = f"config:\n  accelform:images: # these\n    runner: {OLD}\n{{new}}\n  # Every night.\n  accelform:jobs:\n    a: 1\n"
+    path.write_text(text.format(new=""))
+    write(path, {"serve": NEW})
+
+    assert path.read_text() == text.format(new=f"    serve: {NEW}\n")
 
 
 def test_a_note_stands_beside(tmp_path: Path) -> None:

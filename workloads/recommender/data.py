@@ -1,7 +1,8 @@
 """
 Click logs and products: the files that a shop brings, and made-up ones with real structure.
 
-Folder `clicks`: `*.csv` with the columns `user,item,time,ad,clicked,purchased`, one row for each time that a product was shown to somebody.
+Folder `clicks`: what servers logged (`workloads.recommender.reports`), and `*.csv` with the columns
+`user,item,time,ad,clicked,purchased`, one row for each time that a product was shown to somebody.
 `user` and `item` are texts without a comma; `time` is a number that grows, such as seconds since 1970; `ad` says whether the place was
 paid for; the last three are 0 or 1, and what was purchased was clicked.
 Folder `products`: `products.csv` with `item,category,price,picture`; `picture` is the name of a file in that folder, or empty.
@@ -22,6 +23,7 @@ import numpy as np
 
 from workloads.contract import InputError
 from workloads.files import Folder
+from workloads.recommender import reports
 
 HISTORY = 8
 """Products clicked last that are known of a person when something is shown to them."""
@@ -106,15 +108,15 @@ def read_products(folder: Folder) -> Products:
 
 def read_clicks(folder: Folder, products: Products) -> Clicks:
     """
-    Reads all CSV files of the folder.
+    Reads all CSV files of the folder, and what servers logged.
 
     Raises:
         InputError: One is not as said above, or there is none.
     """
-    files = [name for name in folder.names() if name.endswith(".csv")]
+    files = [name for name in folder.names() if name.endswith((".csv", *reports.SUFFIXES))]
     if not files:
         raise InputError(f"{folder.location} has no *.csv with click logs")
-    rows = [row for name in files for row in _rows(folder, name, CLICK_COLUMNS)]
+    rows = [row for name in files for row in (_rows if name.endswith(".csv") else reports.rows)(folder, name, CLICK_COLUMNS)]
     if not rows:
         raise InputError(f"{folder.location}: no row in any file")
     columns = list(zip(*rows, strict=True))

@@ -55,6 +55,8 @@ def _create(call: Call) -> Any:
     }
     call.target = body["name"]
     call.cloud.store.put(HOST, call.target, body, call.inside)
+    # A record that no method deletes: it is not left over where a stack is gone.
+    call.cloud.mark_own(HOST, call.target)
     ended: Body = {"startTime": now, "finishTime": rfc3339(call.now + seconds)}
     kept = call.cloud.store.get(STORAGE, f"b/{source.get('bucket')}/o/{quote(str(source.get('object')), safe='')}") if source else {}
     failed = _failed(call, body, kept)

@@ -91,6 +91,14 @@ def test_fails_without_its_source_or_repository(ask: Ask, done: Done, change: di
 
 
 @pytest.mark.usefixtures("ready")
+def test_a_build_is_no_resource_that_is_left_over(ask: Ask, cloud: Cloud) -> None:
+    """No method deletes a build: a stack that is gone leaves it, as at Google's."""
+    ask("POST", HOST, BUILDS, build())
+
+    assert [one["own"] for one in cloud.resources() if one["service"] == HOST] == [True]
+
+
+@pytest.mark.usefixtures("ready")
 def test_a_build_is_cancelled(ask: Ask) -> None:
     """It ends at once, and stays so."""
     name = ask("POST", HOST, BUILDS, build()).body["metadata"]["build"]["name"]
