@@ -72,7 +72,7 @@ class Job:
         found |= {"WL_ACCELERATOR_TYPE": self.accelerator_type, "WL_CHIPS": str(self.chips), "WL_SAVE_EVERY_STEPS": str(self.save_every)}
         found |= {"WL_SIMULATED_TPU": "1"} if self.simulated else {}
         if self.data is not None:
-            found |= {"WL_DATA_CLICKS": str(self.data / "clicks"), "WL_DATA_PRODUCTS": str(self.data / "products")}
+            found |= {"WL_DATA_CLICKS": str(self.data / "clicks"), "WL_DATA_PICTURES": str(self.data / "pictures")}
         if hosts > 1:
             found |= {"WL_HOSTS": str(hosts), "WL_COORDINATOR": f"127.0.0.1:{port}", "WL_PROCESS_ID": str(host)}
         return found

@@ -5,25 +5,34 @@ Folder `clicks`: what servers logged (`workloads.recommender.reports`), and `*.c
 `user,item,time,ad,clicked,purchased`, one row for each time that a product was shown to somebody.
 `user` and `item` are texts without a comma; `time` is a number that grows, such as seconds since 1970; `ad` says whether the place was
 paid for; the last three are 0 or 1, and what was purchased was clicked.
-Folder `products`: `products.csv` with `item,category,price,picture`; `picture` is the name of a file in that folder, or empty.
+Folder `pictures`: `products.csv` with `item,category,price,picture`; `picture` is the name of a file in that folder, or empty.
 
 What is made up: people have tastes in a space of eight numbers, products have a place in it, and both come in groups. A product's picture
-shows its place: motif and colours come from it. So pictures tell of products that nobody has clicked yet.
+shows its place: motif and colours come from it. So pictures tell of products that nobody has clicked yet. They are made up by
+
+    python -m workloads.recommender.data CLICKS PICTURES [--users N] [--items N] [--rows N] [--seed N]
+
+into two folders, of a bucket or of this machine: to try things with, before a shop's own are there.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
-from collections.abc import Iterable
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from workloads.contract import InputError
-from workloads.files import Folder
+from workloads.files import PARALLEL, FilesError, Folder
 from workloads.recommender import reports
+from workloads.say import say
 
 HISTORY = 8
 """Products clicked last that are known of a person when something is shown to them."""
@@ -50,7 +59,7 @@ class Products:
     price: Floats
     """Logarithm of the price, with mean 0 and deviation 1; 0 where it is unknown."""
     pictures: tuple[str, ...]
-    """File in the products' folder; empty where there is none."""
+    """File in the folder of `products.csv`; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +166,7 @@ def histories(user: Ints, item: Ints, clicked: Ints) -> Ints:
 
 
 def write_example(folder: Folder, *, users: int = 1500, items: int = 600, rows: int = 40_000, seed: int = 0, pictures: bool = True) -> None:
-    """Makes up the two folders `clicks` and `products` in *folder*: the same for the same arguments."""
+    """Makes up the two folders `clicks` and `pictures` in *folder*: the same for the same arguments."""
     random = np.random.default_rng(seed)
     groups = len(MOTIFS)
     centres = random.normal(size=(groups, TASTES))
@@ -166,7 +175,7 @@ def write_example(folder: Folder, *, users: int = 1500, items: int = 600, rows: 
     taste = centres[random.integers(0, groups, users)] + 0.6 * random.normal(size=(users, TASTES))
     popularity = 0.3 * np.log(1.0 / (1.0 + random.permutation(items)))
     price = np.exp(3.0 + 0.8 * random.normal(size=items))
-    _write_products(folder.child("products"), group, place, price, pictures)
+    _write_products(folder.child("pictures"), group, place, price, pictures)
     # Cosines times two: what is liked differs from person to person, and no product is liked by all.
     affinity = 2.0 * (taste / np.linalg.norm(taste, axis=1, keepdims=True)) @ (place / np.linalg.norm(place, axis=1, keepdims=True)).T
     user = random.integers(0, users, rows)
@@ -193,7 +202,7 @@ def _drawn(weights: Any, row: Any, random: Any) -> Any:
 
 
 def _write_products(folder: Folder, group: Any, place: Any, price: Any, pictures: bool) -> None:
-    names = [f"pictures/p{item}.png" if pictures else "" for item in range(len(group))]
+    names = [f"p{item}.png" if pictures else "" for item in range(len(group))]
     table = ((f"p{item}", f"group {group[item]}", f"{price[item]:.2f}", names[item]) for item in range(len(group)))
     folder.write("products.csv", _csv(PRODUCT_COLUMNS, table))
     if not pictures:
@@ -259,3 +268,35 @@ def _price(folder: Folder, row: list[str]) -> float:
         return float(row[2] or 0)
     except ValueError:
         raise InputError(f"{folder.location}/products.csv: price {row[2]!r} of {row[0]!r} is no number") from None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Makes clicks and products up. Exit code 2: a folder has something already, or is none."""
+    parser = argparse.ArgumentParser(prog="python -m workloads.recommender.data", description="Makes clicks and products up.")
+    parser.add_argument("clicks", help="folder of the click logs: gs://BUCKET/NAME, or a path")
+    parser.add_argument("pictures", help="folder of products and their pictures")
+    for name, default in (("users", 1500), ("items", 600), ("rows", 40_000), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"default: {default}")
+    options = parser.parse_args(arguments)
+    if min(options.users, options.items, options.rows) < 1 or options.seed < 0:
+        parser.error("users, items and rows are 1 or more, and seed is 0 or more")
+    try:
+        to = {name: Folder(getattr(options, name)) for name in ("clicks", "pictures")}
+        if full := [folder.location for folder in to.values() if folder.names()]:
+            say(f"{' and '.join(full)}: has files already, and nothing is made up beside them")
+            return 2
+        with tempfile.TemporaryDirectory(prefix="accelform-data-") as place:
+            made = Folder(place)
+            write_example(made, users=options.users, items=options.items, rows=options.rows, seed=options.seed)
+            files = [(made.child(name), file, folder) for name, folder in to.items() for file in made.child(name).names()]
+            with ThreadPoolExecutor(PARALLEL) as pool:
+                list(pool.map(lambda one: one[2].write(one[1], one[0].read(one[1])), files))
+    except FilesError as error:
+        say(str(error))
+        return 2
+    say(f"{options.rows} rows of {options.users} made-up people and {options.items} made-up products: {', '.join(f.location for f in to.values())}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """
 Trains the recommender: `python -m workloads.entry train_recommender`.
 
-It reads the folders `WL_DATA_CLICKS` and `WL_DATA_PRODUCTS` (`workloads/recommender/data.py` says what is in them), or makes data up where
+It reads the folders `WL_DATA_CLICKS` and `WL_DATA_PICTURES` (`workloads/recommender/data.py` says what is in them), or makes data up where
 `--example` asks for that. It leaves `model/` (`workloads/recommender/export.py`) and `report.json` in `WL_OUTPUT`:
 
     {"workload": "train_recommender", "run_id": "...", "metrics": {"recall_at_50": 0.41, ...}, "data": {...}, "steps": 600, "seconds": 9.1,
@@ -28,6 +28,10 @@ from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, r
 FOUND = 50
 """Products of an answer, as many as recall is measured at."""
 HELD_OUT = 0.1
+LARGEST_BATCH, SMALLEST_BATCH = 8192, 256
+BATCHES = 16
+"""Of one time through the clicks, at least: larger batches would leave too few steps to learn in."""
+LEAST_STEPS = 120
 EVALUATED = 20_000
 """Rows that metrics are computed of at most."""
 
@@ -37,8 +41,8 @@ def parser(program: str) -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog=program, description=__doc__.split("\n\n")[0] if __doc__ else "")
     found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
     found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
-    found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks (small: 120)")
-    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192 (small: 512)")
+    found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
+    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)")
     found.add_argument("--dimension", type=_positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
@@ -62,13 +66,14 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     """Trains, evaluates and writes. Answers the exit code."""
     begun = time.monotonic()
     rate = options.learning_rate or (0.02 if options.small else 0.005)
-    batch = options.batch or (512 if options.small else 8192)
-    _check(settings, options, batch)
+    _check(settings, options)
     with tempfile.TemporaryDirectory(prefix="accelform-data-") as place:
         data = _data(settings, options, Folder(place))
     from workloads.recommender.loop import Trainer
 
-    steps = options.steps or (120 if options.small else max(1, 3 * int(data.clicks.clicked[data.train].sum()) // batch))
+    clicks = int(data.clicks.clicked[data.train].sum())
+    batch = options.batch or (512 if options.small else _batch(clicks, _parts(options)))
+    steps = options.steps or (LEAST_STEPS if options.small else max(LEAST_STEPS, 3 * clicks // batch))
     dimension = options.dimension or (32 if options.small else 128)
     trainer = Trainer(
         settings=settings,
@@ -93,20 +98,33 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(settings: TrainSettings, options: argparse.Namespace, batch: int) -> None:
+def _parts(options: argparse.Namespace) -> int:
+    """Parts that a batch is cut into: devices, but for those that share the tables."""
     import jax
 
-    devices, here = jax.device_count(), jax.local_device_count()
+    return int(jax.device_count()) // int(options.model_parallel)
+
+
+def _batch(clicks: int, parts: int) -> int:
+    """Rows of a step for a log of so many clicks: a power of two, filled up to a multiple of the parts."""
+    fits = 1 << max(0, (clicks // BATCHES).bit_length() - 1)
+    return -(-min(LARGEST_BATCH, max(SMALLEST_BATCH, fits)) // parts) * parts
+
+
+def _check(settings: TrainSettings, options: argparse.Namespace) -> None:
+    import jax
+
+    here = jax.local_device_count()
     problems = []
     if here % options.model_parallel:
         problems.append(f"--model-parallel {options.model_parallel}: no divisor of the {here} devices of a host")
-    elif batch % (devices // options.model_parallel):
-        problems.append(f"--batch {batch}: no multiple of {devices // options.model_parallel}, the parts that a batch is cut into")
+    elif options.batch and options.batch % (parts := _parts(options)):
+        problems.append(f"--batch {options.batch}: no multiple of {parts}, the parts that a batch is cut into")
     if options.learning_rate is not None and not 0 < options.learning_rate < 1:
         problems.append(f"--learning-rate {options.learning_rate}: between 0 and 1")
     if not 0 <= options.seed < 2**31:
         problems.append(f"--seed {options.seed}: from 0 to {2**31 - 1}")
-    if not options.example and (missing := [name for name in ("clicks", "products") if name not in settings.data]):
+    if not options.example and (missing := [name for name in ("clicks", "pictures") if name not in settings.data]):
         names = " and ".join(f"WL_DATA_{name.upper()}" for name in missing)
         problems.append(f"{names} missing: name the folders, or make data up by --example")
     if problems:
@@ -117,10 +135,10 @@ def _data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -
     if options.example:
         users, items, rows = (1500, 600, 40_000) if options.small else (8000, 2000, 400_000)
         write_example(place, users=users, items=items, rows=rows, seed=options.seed)
-        folders = {name: place.child(name) for name in ("clicks", "products")}
+        folders = {name: place.child(name) for name in ("clicks", "pictures")}
     else:
-        folders = {name: Folder(settings.data[name]) for name in ("clicks", "products")}
-    products = read_products(folders["products"])
+        folders = {name: Folder(settings.data[name]) for name in ("clicks", "pictures")}
+    products = read_products(folders["pictures"])
     clicks = read_clicks(folders["clicks"], products)
     cut = int(len(clicks) * (1 - HELD_OUT))
     train, test = np.arange(cut), np.arange(cut, len(clicks))[:EVALUATED]
@@ -129,7 +147,7 @@ def _data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -
         raise InputError(f"{folders['clicks'].location}: {len(clicks)} rows, {useful} clicks on known products to learn from: too few")
     from workloads.recommender.pictures import features
 
-    numbers, by = features(folders["products"], products)
+    numbers, by = features(folders["pictures"], products)
     return _Data(clicks, products, numbers, by, train, test)
 
 

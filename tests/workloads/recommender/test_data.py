@@ -135,7 +135,7 @@ def test_what_is_made_up_is_the_same_each_time_and_can_be_read(tmp_path: Path) -
     folders = [Folder(str(tmp_path / name)) for name in ("one", "two")]
     for folder in folders:
         write_example(folder, users=20, items=12, rows=300)
-    clicks = read_clicks(folders[0].child("clicks"), read_products(folders[0].child("products")))
+    clicks = read_clicks(folders[0].child("clicks"), read_products(folders[0].child("pictures")))
 
     assert len(folders[0].names()) == 14
     assert all(folders[0].read(name) == folders[1].read(name) for name in folders[0].names())

@@ -109,7 +109,7 @@ def test_says_all_that_is_wrong_with_its_arguments(tmp_path: Path, compiled: Pat
     ended = Job(tmp_path, compiled, chips=4).run("--batch", "30", "--learning-rate", "7")
 
     assert ended.returncode == 2
-    for said in ("--batch 30: no multiple of 4", "--learning-rate 7.0", "WL_DATA_CLICKS and WL_DATA_PRODUCTS missing"):
+    for said in ("--batch 30: no multiple of 4", "--learning-rate 7.0", "WL_DATA_CLICKS and WL_DATA_PICTURES missing"):
         assert said in ended.stderr
     assert "Traceback" not in ended.stderr
 
