@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -181,6 +182,9 @@ class Folder:
     def erase(self) -> None:
         """Deletes all its files, the one that says that it is whole first."""
         self.delete(CHECKSUMS)
+        if not self.remote:
+            shutil.rmtree(self.location, ignore_errors=True)
+            return
         for name in self.names():
             self.delete(name)
 
