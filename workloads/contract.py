@@ -21,6 +21,9 @@ ARTEFACT_EXIT = 65
 """Exit code where a model's files are not whole, or not what the program reads: EX_DATAERR. To begin again would not help either."""
 
 PREFIX = "WL_"
+SIMULATED = "WL_SIMULATED_TPU"
+"""With `1`, devices of this machine's processor stand for chips, which are counted nevertheless; the program says so. It is no setting of
+a run but a permission of the machine, and only a machine of the local cloud gives it."""
 DATA_PREFIX = "WL_DATA_"
 
 
@@ -80,7 +83,7 @@ class TrainSettings:
         data: dict[str, str] = {}
         for variable, text in given.items():
             name = variable.removeprefix(PREFIX).lower()
-            if not variable.startswith(PREFIX):
+            if not variable.startswith(PREFIX) or variable == SIMULATED:
                 continue
             if variable.startswith(DATA_PREFIX):
                 data[variable.removeprefix(DATA_PREFIX).lower()] = text

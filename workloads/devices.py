@@ -10,10 +10,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.contract import ContractError, TrainSettings
+from workloads.contract import SIMULATED, ContractError, TrainSettings
 
-SIMULATED = "WL_SIMULATED_TPU"
-"""With `1`, devices of the processor may stand for chips. They are counted nevertheless, and the program says so."""
 CORES_AS_DEVICES = ("v2-", "v3-")
 """Accelerator types whose two cores of a chip are a device each. From v4 on, a chip of two cores is one device (megacore), and v5e and
 v6e have one core. TPU7x shows its two chiplets as two devices.

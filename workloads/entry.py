@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workloads.contract import DEVICES_EXIT, RESTART_EXIT, ContractError, InputError, TrainSettings
+from workloads.contract import DEVICES_EXIT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
 from workloads.say import say
 
 WRONG_EXIT = 2
@@ -51,11 +52,13 @@ def main(arguments: Sequence[str] | None = None, *, workloads: Mapping[str, str]
 
 
 def _run(name: str, module: Any, options: Any) -> int:
-    from workloads.devices import SIMULATED, DevicesError, HostLostError, start
+    from workloads.devices import DevicesError, HostLostError, start
     from workloads.files import FilesError
 
+    # The first process of a container is deaf to signals that it does not ask for. Until there is something to save, this is enough.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(RESTART_EXIT))
     try:
-        settings = TrainSettings.read(_without(SIMULATED))
+        settings = TrainSettings.read()
         if os.environ.get(SIMULATED) == "1":
             say(f"{SIMULATED}=1: devices of this machine's processor stand for {settings.chips} chips of {settings.accelerator_type}")
         start(settings)
@@ -73,10 +76,6 @@ def _run(name: str, module: Any, options: Any) -> int:
     except (FilesError, InputError) as error:
         say(f"{name}: {error}")
         return WRONG_EXIT
-
-
-def _without(name: str) -> dict[str, str]:
-    return {variable: text for variable, text in os.environ.items() if variable != name}
 
 
 if __name__ == "__main__":

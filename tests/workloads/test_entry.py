@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
-from workloads import entry
+from workloads import devices, entry
+from workloads.contract import RESTART_EXIT
+from workloads.recommender import train
 
 
 @pytest.mark.parametrize(
@@ -24,3 +28,18 @@ def test_says_what_is_wrong(arguments: list[str], code: int, said: str, capsys: 
     """Wrong names and arguments are refused before anything heavy is imported."""
     assert entry.main(arguments) == code
     assert said in capsys.readouterr().err
+
+
+def test_a_notice_before_there_is_anything_to_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends it with 143, also as the first process of a container."""
+    before = signal.getsignal(signal.SIGTERM)
+    for name, text in {"RUN_ID": "r", "OUTPUT": "o", "CHECKPOINTS": "c", "ACCELERATOR_TYPE": "cpu", "CHIPS": "1"}.items():
+        monkeypatch.setenv(f"WL_{name}", text)
+    monkeypatch.setattr(devices, "start", lambda settings: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(train, "run", lambda settings, options: 0)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            entry.main(["train_recommender"])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == RESTART_EXIT

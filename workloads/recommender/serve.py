@@ -28,13 +28,10 @@ def function_and_weights(
     import jax
     import jax.numpy as jnp
 
-    distribution = keras.distribution.distribution()
+    # For good: training is over, and layers would write its devices into the function when it is exported.
     keras.distribution.set_distribution(None)
-    try:
-        model = TwoTowers(**architecture)
-        build(model)
-    finally:
-        keras.distribution.set_distribution(distribution)
+    model = TwoTowers(**architecture)
+    build(model)
     names = [variable.path.split("/", 1)[1] for variable in model.variables]
     held = dict(zip(names, weights, strict=True))
 

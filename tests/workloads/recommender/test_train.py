@@ -11,6 +11,7 @@ import pytest
 
 from tests.workloads.jobs import Job
 from workloads.files import FilesError, Folder
+from workloads.recommender.data import write_example
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,20 @@ def test_says_all_that_is_wrong_with_its_arguments(tmp_path: Path, compiled: Pat
     for said in ("--batch 30: no multiple of 4", "--learning-rate 7.0", "WL_DATA_CLICKS and WL_DATA_PRODUCTS missing"):
         assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.soak
+def test_shared_tables_and_bfloat16_learn_the_same(tmp_path: Path, compiled: Path) -> None:
+    """Two devices that share the tables compute what each would alone; bfloat16 does nearly."""
+    write_example(Folder(str(tmp_path)), users=60, items=60, rows=2000, pictures=False)
+    ways = {"plain": (), "shared": ("--model-parallel", "2"), "short": ("--bfloat16",)}
+    curves = {}
+    for way, more in ways.items():
+        job = Job(tmp_path / way, compiled, chips=4, data=tmp_path)
+        ended = job.run("--small", "--steps", "20", "--batch", "32", "--dimension", "8", *more)
+        assert ended.returncode == 0, ended.stderr
+        curves[way] = [loss for _, loss in job.report["loss"]]
+
+    np.testing.assert_allclose(curves["shared"], curves["plain"], rtol=1e-5)
+    np.testing.assert_allclose(curves["short"], curves["plain"], rtol=0.02)
+    assert curves["short"] != curves["plain"]
