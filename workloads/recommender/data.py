@@ -294,7 +294,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FilesError as error:
         say(str(error))
         return 2
-    say(f"{options.rows} rows of {options.users} made-up people and {options.items} made-up products: {', '.join(f.location for f in to.values())}")
+    folders = ", ".join(folder.location for folder in to.values())
+    say(f"{options.rows} rows of {options.users} made-up people and {options.items} made-up products: {folders}")
     return 0
 
 

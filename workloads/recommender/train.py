@@ -42,7 +42,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
     found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
     found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
-    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)")
+    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)")
     found.add_argument("--dimension", type=_positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
