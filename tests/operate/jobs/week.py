@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import itertools
 import json
 import math
 import signal
@@ -29,6 +30,7 @@ from ruamel.yaml import YAML
 
 from infra.job_plan import VARIABLE, JobPlan
 from infra.operate.jobs import __main__ as main
+from infra.operate.jobs.tries import Try
 from infra.operate.rollout import Event
 from infra.provider.google import Google, Settings
 from infra.sandbox import executions
@@ -43,6 +45,7 @@ from tests.operate.jobs.actors import Actor
 from tests.operate.jobs.night import KilledError
 
 PROJECT, REGION, STACK = "tw-shop-ml", "asia-east1", "shop"
+SWEEP = f"cloudscheduler.googleapis.com/v1/projects/{PROJECT}/locations/{REGION}/jobs/{STACK}-sweep"
 ZONES = ("asia-east1-c", "asia-east1-b")
 AT = f"projects/{PROJECT}/locations/{REGION}"
 RUN, VERTEX, COMPUTE = "run.googleapis.com", "aiplatform.googleapis.com", "compute.googleapis.com"
@@ -52,7 +55,15 @@ TAIPEI = dt.timezone(dt.timedelta(hours=8))
 BEGAN = dt.datetime(2026, 12, 1, 1, 0, tzinfo=TAIPEI).timestamp()
 HOUR = 3600.0
 """From `BEGAN` to the first start, at 02:00."""
-DAY = 24 * 3600.0
+DAY = 24 * HOUR
+MORNING = 7 * HOUR
+"""From `BEGAN` to the hour after which the sweep rests until the evening, where nothing is left to do: it would find nothing, in real time."""
+POLLS = 6
+"""So much more patient than the provider an operation is waited for here, for the same reason."""
+SEEN_SECONDS = 90
+"""Within so long a machine is seen to run, and to be gone, where somebody works on its run: so much more than it was billed it may be said
+to have stood."""
+RESULTS = ("succeeded", "failed", "no capacity", "timed out")
 GOOD, SLOW = {"p50_ms": 20, "p95_ms": 50, "error_rate": 0.0}, {"p50_ms": 60, "p95_ms": 200, "error_rate": 0.0}
 CONFIG: dict[str, Any] = {
     "gcp:project": PROJECT,
@@ -111,11 +122,11 @@ class Trouble:
     name: str = "all is well"
     faults: tuple[Fault, ...] = ()
     """Set at the beginning."""
-    faults_minutes: float = 12 * 60
+    faults_minutes: float = 240
     """After so long they are over."""
     exits: tuple[int | None, ...] = (0,)
     """Exit code by the machine that came, and of the last one for all after it; None: its host says nothing."""
-    work_minutes: float = 20
+    work_minutes: float = 10
     preempts: tuple[float, ...] = ()
     """By the machine that came: minutes after which a Spot machine is taken away."""
     kills: tuple[Kill, ...] = ()
@@ -155,6 +166,10 @@ class Row:
     """As the ledger has those of the run."""
     unseen: float
     """Seconds for which nobody worked on the run."""
+    words: dict[str, int]
+    """Exit code by number of the try, of those whose host said one."""
+    limit: float
+    """Seconds of machine that it may use."""
     others: list[dict[str, Any]]
     """Other records of that night: starts that were skipped."""
 
@@ -176,6 +191,7 @@ class Week:
         self._actors: dict[Actor, Caller] = {}
         self._runs: Actor | None = None
         self._hosts: dict[str, Host] = {}
+        self._words: dict[str, int] = {}
         self._champion = ""
         self._dead = 0.0
         """Since when nobody works on the open run; 0 where somebody does."""
@@ -378,6 +394,7 @@ class Week:
             self.write(f"{output}/model/weights", {"of": told["env"]["WL_RUN_ID"]})
             self.write(f"{output}/report.json", {"metrics": {"recall_at_50": self.trouble.recall}})
         self.write(f"{told['state']}/host-0.json", {"host": 0, "exit_code": code})
+        self._words[told["env"]["WL_ATTEMPT"]] = code
 
     # Nights
 
@@ -385,20 +402,26 @@ class Week:
         """From one hour before the start until the next day's."""
         before, began, known = self.champion, self.now(), set(self.runs())
         self.trouble, self.kills = trouble, list(trouble.kills)
-        self._hosts, self._unseen = {}, 0.0
+        self._hosts, self._words, self._unseen = {}, {}, 0.0
         version = (self.cloud.store.get(VERTEX, self.registers.model) or {"next": 1})["next"]
         models = {"default": GOOD, str(version): trouble.load}
         self.cloud.loads.declare({"endpoint": self.place.endpoint, "requests_per_second": 5.0, "models": models})
         for fault in trouble.faults:
             self.cloud.faults.add(fault)
-        self.pass_until(began + DAY, {began + HOUR + trouble.faults_minutes * 60: self.cloud.faults.clear})
+        self.pass_until(began + MORNING, {began + HOUR + trouble.faults_minutes * 60: self.cloud.faults.clear})
+        if not self._actors and self.read(f"{self.plan.state}/job.json")["phase"] == "ended":
+            self.ask("POST", f"{SWEEP}:pause", {})
+        self.pass_until(began + DAY, {})
+        self.ask("POST", f"{SWEEP}:resume", {})
         self.kills = []
         assert not self._actors, "a process works on, a day later"
         new = [self.read(f"{self.plan.state}/runs/{run}.json") for run in self.runs() if run not in known]
         (run,) = (one for one in new if one["result"] != "skipped")
         mine = [one for one in self.cloud.machines.shown() if one["labels"].get("accelform-run") == run["run"].lower()]
         others = [one for one in new if one is not run]
-        self.nights.append(Row(trouble, run, before, self.champion, self.serves, mine, self._unseen, others))
+        limit = self.plan.max_run_minutes * 60.0
+        row = Row(trouble, run, before, self.champion, self.serves, mine, self._unseen, dict(self._words), limit, others)
+        self.nights.append(row)
         return self.nights[-1]
 
     def runs(self) -> list[str]:
@@ -455,7 +478,7 @@ class Caller:
     def google(self) -> Google:
         def pause(seconds: float) -> bool:
             if seconds:
-                self._week.wait(seconds)
+                self._week.wait(POLLS * seconds)
             return False
 
         http = httpx.Client(transport=httpx.MockTransport(self))
@@ -500,6 +523,67 @@ def copy(store: Store) -> Store:
 
 
 def settled(week: Week, row: Row) -> None:
-    """What must be so in the morning."""
-    run = row.run
-    print(run["run"], run["result"], run["reason"], run["usd"], sum(Decimal(one["usd"]) for one in row.machines), row.unseen)
+    """What must be so in the morning, whatever the night was like."""
+    run, tries = row.run, [Try.read(one) for one in row.run["tries"]]
+    journal = week.read(f"{week.plan.state}/job.json")
+    assert (journal["phase"], journal["id"], journal["result"]) == ("ended", run["run"], run["result"])
+    for kind in ("instances", "disks"):
+        assert not week.cloud.store.of_kind(COMPUTE, kind)
+    assert week.held == []
+    assert all(one["result"] == "skipped" and not one["tries"] for one in row.others)
+    every = week.cloud.machines.shown()
+    assert all(one["ended"] and one["ended"] <= later["began"] for one, later in itertools.pairwise([*every, {"began": "9"}])), every
+
+    assert row.serves == ({row.champion: 100} if row.champion else {})
+    promoted = run["outcome"] == "promoted"
+    assert row.champion == (run["model_version"] if promoted else row.before)
+    assert run["outcome"] in ("", "promoted", "refused", "returned", "failed"), run["why"]
+    mine = [one for one in week.versions.values() if one["labels"]["accelform-run"] == run["run"].lower()]
+    assert [one["versionId"] for one in mine] == ([run["model_version"]] if run["model_version"] else [])
+    if run["gate"]:
+        assert mine[0]["labels"]["accelform-verdict"] == ("accepted" if run["gate"]["accepted"] else "refused")
+        assert run["gate"]["accepted"] == (run["outcome"] in ("promoted", "returned"))
+
+    _truly(row, run, tries)
+    _costs(row, run, tries)
+
+
+def _truly(row: Row, run: dict[str, Any], tries: list[Try]) -> None:
+    """The record tells of what the hosts said and of the machines that there were."""
+    last = {one.number: row.words.get(str(one.number)) for one in tries}
+    for one in tries:
+        assert one.ended
+        if one.result in ("succeeded", "failed") and "host 0" in one.reason:
+            assert f"host 0 ended with {last[one.number]};" in f"{one.reason};"
+        if one.result == "restarted":
+            assert last[one.number] == 143 or "taken away" in one.reason, (one, last)
+        came = any(machine["labels"]["accelform-try"] == str(one.number) for machine in row.machines)
+        assert came == bool(one.began) or row.unseen, one
+    assert run["restarts"] == sum(one.result == "restarted" for one in tries)
+    if run["result"] == "succeeded":
+        assert last[tries[-1].number] == 0
+        assert (run["outcome"] == "failed") is False
+    if run["result"] == "no capacity":
+        assert not tries[-1].began or "taken away" in tries[-1].reason
+    assert run["ended"]
+    assert run["result"] in RESULTS
+
+
+def _costs(row: Row, run: dict[str, Any], tries: list[Try]) -> None:
+    """
+    What the run says of its cost is what the ledger says, and at most what it takes to see a machine come and go more. What came or went
+    while nobody worked on the run is known to within those seconds.
+    """
+    billed = sum((Decimal(one["usd"]) for one in row.machines), Decimal(0))
+    rates = [Decimal(one["usd_hour"]) for one in row.machines] or [Decimal(0)]
+    unseen = max(rates) * Decimal(row.unseen) / 3600
+    seen = sum(rates, Decimal(0)) * SEEN_SECONDS / 3600
+    cents = Decimal("0.0001") * (len(tries) + 1)
+    assert billed - unseen - cents <= Decimal(run["usd"]) <= billed + unseen + seen + cents, (billed, run["usd"], unseen, seen)
+    assert Decimal(run["usd"]) == sum(Decimal(one.usd) for one in tries)
+    spent = sum(_moment(one["ended"]) - _moment(one["began"]) for one in row.machines)
+    assert spent <= row.limit + row.unseen + SEEN_SECONDS, (spent, row.unseen)
+
+
+def _moment(text: str) -> float:
+    return dt.datetime.fromisoformat(text).timestamp()
