@@ -166,6 +166,8 @@ class Row:
     """As the ledger has those of the run."""
     unseen: float
     """Seconds for which nobody worked on the run."""
+    taken: int
+    """How often another process went on with it."""
     words: dict[str, int]
     """Exit code by number of the try, of those whose host said one."""
     limit: float
@@ -196,6 +198,7 @@ class Week:
         self._dead = 0.0
         """Since when nobody works on the open run; 0 where somebody does."""
         self._unseen = 0.0
+        self._taken = 0
         self._changed: set[str] = set()
         """Services in which something changed since the last look."""
         self.cloud.store.saw = self._saw
@@ -316,6 +319,7 @@ class Week:
             assert self._dead, event
             self._unseen += self.now() - self._dead
             self._dead = 0.0
+            self._taken += 1
 
     # The wire
 
@@ -402,7 +406,7 @@ class Week:
         """From one hour before the start until the next day's."""
         before, began, known = self.champion, self.now(), set(self.runs())
         self.trouble, self.kills = trouble, list(trouble.kills)
-        self._hosts, self._words, self._unseen = {}, {}, 0.0
+        self._hosts, self._words, self._unseen, self._taken = {}, {}, 0.0, 0
         version = (self.cloud.store.get(VERTEX, self.registers.model) or {"next": 1})["next"]
         models = {"default": GOOD, str(version): trouble.load}
         self.cloud.loads.declare({"endpoint": self.place.endpoint, "requests_per_second": 5.0, "models": models})
@@ -420,7 +424,7 @@ class Week:
         mine = [one for one in self.cloud.machines.shown() if one["labels"].get("accelform-run") == run["run"].lower()]
         others = [one for one in new if one is not run]
         limit = self.plan.max_run_minutes * 60.0
-        row = Row(trouble, run, before, self.champion, self.serves, mine, self._unseen, dict(self._words), limit, others)
+        row = Row(trouble, run, before, self.champion, self.serves, mine, self._unseen, self._taken, dict(self._words), limit, others)
         self.nights.append(row)
         return self.nights[-1]
 
@@ -572,14 +576,18 @@ def _truly(row: Row, run: dict[str, Any], tries: list[Try]) -> None:
 def _costs(row: Row, run: dict[str, Any], tries: list[Try]) -> None:
     """
     What the run says of its cost is what the ledger says, and at most what it takes to see a machine come and go more. What came or went
-    while nobody worked on the run is known to within those seconds.
+    while nobody worked on the run is known to within those seconds; and who went on with a run whose machine was coming does not know how
+    long it was: it counts from when it was asked for.
     """
     billed = sum((Decimal(one["usd"]) for one in row.machines), Decimal(0))
     rates = [Decimal(one["usd_hour"]) for one in row.machines] or [Decimal(0)]
-    unseen = max(rates) * Decimal(row.unseen) / 3600
+    unknown = unseen = max(rates) * Decimal(row.unseen) / 3600
     seen = sum(rates, Decimal(0)) * SEEN_SECONDS / 3600
+    asked = {str(one.number): _moment(one.asked) for one in tries}
+    coming = sum(_moment(one["began"]) - asked[one["labels"]["accelform-try"]] for one in row.machines) if row.taken else 0.0
+    unseen += max(rates) * Decimal(coming) / 3600
     cents = Decimal("0.0001") * (len(tries) + 1)
-    assert billed - unseen - cents <= Decimal(run["usd"]) <= billed + unseen + seen + cents, (billed, run["usd"], unseen, seen)
+    assert billed - unknown - cents <= Decimal(run["usd"]) <= billed + unseen + seen + cents, (billed, run["usd"], unseen, seen)
     assert Decimal(run["usd"]) == sum(Decimal(one.usd) for one in tries)
     spent = sum(_moment(one["ended"]) - _moment(one["began"]) for one in row.machines)
     assert spent <= row.limit + row.unseen + SEEN_SECONDS, (spent, row.unseen)
