@@ -14,6 +14,9 @@ from infra.provider.holds import moment
 
 SECONDS = 600.0
 """How long a runner that died is waited for. Longer than the longest call of it that may still be on its way."""
+HANDED_SECONDS = 4200.0
+"""The same of one that hands a model over: it waits for operations of up to an hour, such as a deployment, and cannot renew meanwhile. No
+machine stands then, so that whoever goes on later costs nothing."""
 RENEWED_SECONDS = 300.0
 """It is made longer once less than this is left."""
 
@@ -40,9 +43,9 @@ class Owner:
             return cls(execution, int(attempt) if attempt.isascii() and attempt.isdigit() else 0, execution)
         return cls(f"{socket.gethostname()}/{os.getpid()}/{secrets.token_hex(4)}")
 
-    def lease(self, now: float) -> dict[str, Any]:
+    def lease(self, now: float, seconds: float = SECONDS) -> dict[str, Any]:
         """What the journal has of it from now on."""
-        return {"owner": self.name, "attempt": self.attempt, "until": moment(now + SECONDS)}
+        return {"owner": self.name, "attempt": self.attempt, "until": moment(now + seconds)}
 
     def may_take(self, lease: Mapping[str, Any], now: float) -> bool:
         """Whether the run is this one's to go on with: nobody's any more, or the one of its own earlier attempt."""

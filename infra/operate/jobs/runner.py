@@ -473,7 +473,7 @@ class Runner:
             return
         judge = self._judge(_Kept(self._time.now, self._wait))
         while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
-            self.journal.note(kept=kept, lease=self._owner.lease(self._time.now()))
+            self.journal.note(kept=kept, lease=self._owner.lease(self._time.now(), lease.HANDED_SECONDS))
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)
