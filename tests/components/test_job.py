@@ -83,6 +83,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "T09 a zone twice": ({"zones": ["us-east5-a", "us-east5-a"]}, "jobs.train.zones", "names somebody twice"),
     "T09 a way of buying twice": ({"provisioning": ["spot", "spot"]}, "jobs.train.provisioning", "names somebody twice"),
     "T12 a way of buying that is no such word": ({"provisioning": ["preemptible"]}, "jobs.train.provisioning.0", "is not one of the words"),
+    "a zone without its list": ({"zones": "us-east5-a"}, "jobs.train.zones", '"us-east5-a" is not a list'),
+    "a schedule without a letter": ({"schedule": "", "timezone": "Asia/Taipei"}, "jobs.train.schedule", "is too short"),
     "T22 a way that the API does not sell": (
         {"way": "tpu-api", "provisioning": ["flex-start"]},
         "jobs.train.provisioning.0",
@@ -156,6 +158,13 @@ def test_names_every_pair_that_cannot_be(base: dict[str, Any], stack_file: Write
     assert [one.path for one in found] == ["jobs.train.provisioning.0"] * 2
     assert [one.message.partition(":")[0] for one in found] == ["flex-start in asia-east1-c", "flex-start in asia-east1-b"]
     assert found[0].allowed == "reservation, on-demand, spot in asia-east1-c"
+
+
+def test_says_the_words_of_a_list_and_how_one_is_written(with_job: Callable[..., Path]) -> None:
+    """As it does of a key that is one word."""
+    found = {one.path: one for one in problems(with_job({"provisioning": ["SPOT"], "zones": "us-east5-a"}))}
+    assert found["jobs.train.provisioning.0"].allowed == "on-demand, spot, flex-start, reservation"
+    assert found["jobs.train.zones"].fix == 'write ["us-east5-a"]'
 
 
 def test_names_every_zone_outside_of_the_region(with_job: Callable[..., Path]) -> None:
