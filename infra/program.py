@@ -20,7 +20,7 @@ from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
 from infra.components.sweep import Sweep
 from infra.components.tpu_slice import TpuSlice
-from infra.stack import StackSpec
+from infra.stack import SWEEP, StackSpec
 
 
 def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
@@ -87,7 +87,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         )
     if jobs:
         Sweep(
-            "sweep",
+            SWEEP,
             {name: one.plan for name, one in jobs.items()},
             image=spec.images[RUNNER],
             seconds=max(one.runner.seconds for one in jobs.values()),

@@ -75,10 +75,13 @@ def _in_words(
         chosen = holder.choices(key, got) if holder and issubclass(holder, Spec) and isinstance(got, Mapping) else ""
         return Problem("", "is missing", chosen or described, "write it: it has no default")
     if kind == "literal_error":
-        return Problem("", f"{show(got)} is not one of the words here", _choices(holder, key) or str(context.get("expected", "")))
+        words = _choices(model, location) or str(context.get("expected", ""))
+        return Problem("", f"{show(got)} is not one of the words here", words)
     if kind in BOUNDS:
         what, allowed = BOUNDS[kind]
         return Problem("", f"{show(got)} {what}", allowed.format(**context))
+    if kind == "list_type" and isinstance(got, str) and len(got) < 50:
+        return Problem("", f"{show(got)} is not a list", fix=f"write [{show(got)}]")
     if kind in TYPES:
         return Problem("", f"{show(got)} is not {TYPES[kind]}", ", ".join(keys.names(inside)) if (inside := _inside(holder, key)) else "")
     said = message[0].lower() + message[1:] if message else "is wrong"
@@ -91,6 +94,7 @@ BOUNDS = {
     "less_than_equal": ("is too large", "at most {le}"),
     "too_short": ("is too little", "at least {min_length}"),
     "too_long": ("is too much", "at most {max_length}"),
+    "string_too_short": ("is too short", "at least {min_length} characters"),
     "string_too_long": ("is too long", "at most {max_length} characters"),
     "finite_number": ("is no number", "a number"),
 }
@@ -118,8 +122,12 @@ def _inside(holder: type[BaseModel] | None, key: str) -> type[BaseModel] | None:
     return found
 
 
-def _choices(holder: type[BaseModel] | None, key: str) -> str:
-    field = keys.field_of(holder, key) if holder else None
+def _choices(model: type[BaseModel], location: tuple[str | int, ...]) -> str:
+    """The words of a key, or of the list that holds the one which is refused."""
+    while location and isinstance(location[-1], int):
+        location = location[:-1]
+    holder = keys.model_at(model, location)
+    field = keys.field_of(holder, str(location[-1])) if holder and location else None
     found = list(_literals(field.annotation)) if field else []
     return ", ".join(str(word) for word in found)
 

@@ -47,6 +47,10 @@ Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, 
 STACK_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
 
+SWEEP = "sweep"
+"""What the sweep of a stack's jobs is called."""
+
+
 def check_stack_name(stack: str) -> None:
     """
     Raises:
@@ -148,6 +152,10 @@ class StackSpec(Spec):
             yield Problem(f"images.{RUNNER}", "is missing: it runs the jobs", fix=f"build it: accelform image build {RUNNER}")
         registered: dict[str, str] = {}
         for name, job in self.jobs.items():
+            if name in self.tpu_slices or name == SWEEP:
+                whose = "a slice" if name in self.tpu_slices else "what looks after all jobs"
+                words = f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them"
+                yield Problem(f"jobs.{name}", words, "a name of its own", "rename the job")
             image = job.program.image
             if job.image is None and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"

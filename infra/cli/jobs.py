@@ -58,14 +58,19 @@ def run(name: str, where: Where, asked: Asked) -> int:
         return _locally(name, where, asked)
     if asked.data or asked.output:
         raise SpecError("jobs run", [Problem("--data, --output", "are for --local: in the cloud the stack file says where they are")])
+    from infra.catalog.fits_zone import named
     from infra.operate.jobs.runner import Wish
 
     with _desk(where) as desk:
         job = desk.one(name)
+        wrong = [Problem("--zone", f"{zone!r} {found.message}", ", ".join(found.allowed[:5])) for zone in asked.zones if (found := named(zone))]
+        if wrong:
+            raise SpecError("jobs run", wrong)
         try:
             Wish.of(job.plan, asked.zones, asked.provisioning)
         except ValueError as error:
-            raise SpecError("jobs run", [Problem("", str(error))]) from None
+            words, _, allowed = str(error).partition("; allowed: ")
+            raise SpecError("jobs run", [Problem("", words, allowed)]) from None
         before = desk.open_or_last(job)
         if before.get("open"):
             state = f"run {before['run']} is open ({before['phase']})"
@@ -97,7 +102,7 @@ def list_(where: Where) -> int:
         for row in rows:
             last = row["last"] or {}
             result = last.get("result") or last.get("phase", "")
-            table.add_row(row["job"], row["workload"], last.get("run", "none yet"), result, last.get("usd", ""), row["next"] or "by hand")
+            table.add_row(row["job"], row["workload"], last.get("run", "none yet"), result, last.get("usd", ""), _when(row["next"]))
         console().print(table)
     return ExitCode.OK
 
@@ -338,6 +343,11 @@ def _shown(found: Mapping[str, Any]) -> None:
         _say(f"{found['outcome']}: {found['why']}")
     if found.get("output"):
         _say(f"output: {found['output']}")
+
+
+def _when(start: str) -> str:
+    """A start as people read it: `2026-12-01 18:00 UTC`."""
+    return f"{start[:10]} {start[11:16]} UTC" if start[:1].isdigit() else start or "by hand"
 
 
 def _brief(found: Mapping[str, Any]) -> dict[str, Any]:

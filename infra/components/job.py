@@ -26,7 +26,18 @@ from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.components.runner import Runner
 from infra.components.storage import Storage
-from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation, SliceType, Way, chosen_way, not_made, not_offered, outside, zones_of
+from infra.components.tpu_offer import (
+    FLEX_START_MINUTES,
+    Reservation,
+    SliceType,
+    Way,
+    by_name,
+    chosen_way,
+    not_made,
+    not_offered,
+    outside,
+    zones_of,
+)
 from infra.errors import Problem, ProblemsError
 from infra.job_plan import JobPlan, RegisterPlan
 from infra.schedule import Schedule, ScheduleError
@@ -132,9 +143,12 @@ class JobSpec(Spec):
     @classmethod
     def _in_region(cls, value: list[str], info: ValidationInfo) -> list[str]:
         region = region_of_file(info)
-        for zone in value:
-            if region and region_of(zone) != region:
-                raise outside(region, info.data.get("accelerator_type"))
+        away = {index: zone for index, zone in enumerate(value) if region and region_of(zone) != region}
+        if region and away:
+            said = outside(region, info.data.get("accelerator_type")).context or {}
+            raise ProblemsError(
+                Problem(str(index), f'"{zone[:60]}" {said["message"]}', said["allowed"], said["fix"]) for index, zone in away.items()
+            )
         return value
 
     @field_validator("env")
@@ -155,7 +169,7 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock()]
+        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
@@ -195,13 +209,14 @@ class JobSpec(Spec):
                 continue
             for number, way in enumerate(self.provisioning):
                 if found := not_offered("provisioning", replace(wish, provisioning=way), info):
-                    yield Problem(f"provisioning.{number}", f"{way} in {zone}: {found.message}", *self._ways_in(zone, way, info))
+                    sure = by_name(wish) if found.fix.endswith(by_name(wish)) else ""
+                    yield Problem(f"provisioning.{number}", f"{way} in {zone}: {found.message}", *self._ways_in(zone, way, sure, info))
             for one in not_made(Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=self.provisioning[0]), info):
                 if (one.path, one.message) not in seen:
                     seen.add((one.path, one.message))
                     yield one
 
-    def _ways_in(self, zone: str, refused: str, info: ValidationInfo) -> tuple[str, str]:
+    def _ways_in(self, zone: str, refused: str, sure: str, info: ValidationInfo) -> tuple[str, str]:
         """What the zone does sell, and which of the job's zones sell it as wished."""
 
         def sold(where: str, way: Provisioning) -> bool:
@@ -213,6 +228,8 @@ class JobSpec(Spec):
         fix = f"leave out {refused}, or {zone}"
         if others:
             fix += f"; {refused} is sold in {', '.join(others)}"
+        if sure:
+            fix += f"; {sure}"
         return f"{', '.join(there) or 'nothing'} in {zone}", fix
 
     def _fits_way(self) -> Iterator[Problem]:
@@ -250,6 +267,12 @@ class JobSpec(Spec):
                 yield Problem("schedule" if key == "cron" else "timezone", words, error.allowed)
         if self.paused and not self.schedule:
             yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
+
+    def _makes(self) -> Iterator[Problem]:
+        if self.registers and self.program.kind != "train":
+            able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
+            words = f"{self.workload} makes no model: each run would register a version without files"
+            yield Problem("registers", words, f"a job whose workload is one of {', '.join(able)}", "remove it")
 
 
 def variable(name: str) -> str:

@@ -63,6 +63,12 @@ def outside(region: str, accelerator_type: str | None) -> PydanticCustomError:
     return problem(message, allowed=f"a zone of {region}")
 
 
+def by_name(wish: Wish) -> str:
+    """How what is not known to be there is confirmed."""
+    entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
+    return f"if you know that it is there, write `accelform:confirmed: [{entry}]`"
+
+
 def not_offered(part: str, wish: Wish, info: ValidationInfo) -> Problem | None:
     """Why a zone or a way of buying is refused: it is not known to be had, nor confirmed by name; with the nearest that are."""
     verdict = judge(replace(wish, api=able(tpu.shape(wish.accelerator_type))[0]))
@@ -72,8 +78,7 @@ def not_offered(part: str, wish: Wish, info: ValidationInfo) -> Problem | None:
     nearest = list(dict.fromkeys(near.wish.zone for near in verdict.nearest if near.wish.provisioning == wish.provisioning))
     fix = "set one of these zones; a zone of another region belongs in that region's stack file"
     if reason.kind != "impossible":
-        entry = f"{{what: {wish.accelerator_type}, zone: {wish.zone}, because: how you know}}"
-        fix += f"; or, if you know that it is there, write `accelform:confirmed: [{entry}]`"
+        fix += f"; or, {by_name(wish)}"
     return Problem(part, reason.message, f"{', '.join(nearest[:5])} (nearest first)" if nearest else "", fix)
 
 

@@ -15,7 +15,7 @@ from infra.cost.context import Context
 from infra.cost.disks import Disk, disk_lines, share_of_month
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, scaled, unknown
 from infra.cost.machine import tpu_line
-from infra.cost.usage import Range
+from infra.cost.usage import HOURS, Range
 from infra.declared import Declared
 from infra.job_plan import JobPlan
 from infra.schedule import Schedule, ScheduleError
@@ -25,6 +25,7 @@ TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regio
 SWEEP_MINUTES = Range(Decimal(1), Decimal(1), Decimal(5))
 """Of one sweep that finds nothing to do, where the stack file says nothing. An assumption, not a fact."""
 MINUTES = Decimal(60)
+WHOLE_RESERVATION = "counted while a run uses it: the reservation itself, which no stack makes, is billed for all of its hours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
     Args:
         minutes: Of one run.
     """
-    hours = _times(runs, scaled(minutes, 1 / MINUTES))
+    hours = _hours(runs, minutes)
     context.stand(scaled(ALWAYS, plan.hosts), hours)
     line = _chips(resource.name, plan, hours)
     yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
@@ -95,8 +96,16 @@ def _chips(name: str, plan: JobPlan, hours: Triple) -> LineItem:
         return replace(next(line for line in lines if not line.unit_usd), what=what)
     unit = (min(one[0] for one in known), known[0][1], max(one[2] for one in known))
     ceiling = max(lines, key=lambda line: line.unit_usd[2] if line.unit_usd else Decimal(0))
+    note = lines[0].note
+    if len(ways) > 1:
+        cheapest = ways[[one[0] for one in known].index(unit[0])]
+        dearest = "on-demand" if ceiling.ceiling else ways[lines.index(ceiling)]
+        bounds = f"low: {cheapest}, {unit[0].normalize():f}; high: {dearest}, {unit[2].normalize():f}"
+        note = joined("Spot prices change monthly" if ways[0] == "spot" else note, bounds)
+    if "reservation" in ways:
+        note = joined(note, WHOLE_RESERVATION)
     status = "bounded" if len(ways) > 1 else lines[0].status
-    return replace(lines[0], what=what, unit_usd=unit, status=status, ceiling=ceiling.ceiling or ceiling.price)
+    return replace(lines[0], what=what, unit_usd=unit, status=status, ceiling=ceiling.ceiling or ceiling.price, note=note)
 
 
 def job(resource: Declared, plan: JobPlan, context: Context) -> tuple[list[LineItem], Triple] | None:
@@ -120,10 +129,12 @@ def job(resource: Declared, plan: JobPlan, context: Context) -> tuple[list[LineI
     else:
         context.default(resource.name, "run_minutes", Range(*minutes))
     note = joined("" if said_runs or found is None else found.note, _each(runs, minutes))
+    if runs[2] * minutes[2] > HOURS * MINUTES:
+        note = joined(note, f"never two at once: {HOURS:f} h a month at most")
     machines = list(machine_lines(resource, plan, runs, minutes, context, note))
     seconds = _seconds(resource.get("template.template.timeout"))
     task = (minutes[0], minutes[1], max(minutes[2], Decimal(seconds) / MINUTES))
-    return machines, _times(runs, scaled(task, 1 / MINUTES))
+    return machines, _hours(runs, task)
 
 
 def sweep(resource: Declared, context: Context) -> Triple | None:
@@ -147,5 +158,7 @@ def _seconds(timeout: object) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def _times(one: Triple, other: Triple) -> Triple:
-    return (one[0] * other[0], one[1] * other[1], one[2] * other[2])
+def _hours(runs: Triple, minutes: Triple) -> Triple:
+    """Hours of all runs of a month: a job has one machine, and a run that finds another one at work ends, so no more than the month has."""
+    low, expected, high = (min(HOURS, many * long / MINUTES) for many, long in zip(runs, minutes, strict=True))
+    return (low, expected, high)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 
 from infra import names
@@ -26,6 +27,8 @@ def google(spec: StackSpec, sandbox: str) -> tuple[Google, Time]:
 
 def of_project(project: str, sandbox: str) -> tuple[Google, Time]:
     """The same for a project, where a stack file cannot be read yet."""
+    # Google's client tells every user of Python 3.11 of its end in 2027.
+    warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
     settings = Settings(sandbox) if sandbox else Settings(charged=project)
     found = Google(settings, _paused())
     return found, SandboxTime(found, sandbox) if sandbox else WallTime()

@@ -91,6 +91,10 @@ def test_a_run_may_be_told_its_zone_and_not_be_followed(night: Night, where: job
     assert body["template"]["containers"][0]["args"] == ["--zone", "us-east5-b", "--provisioning", "spot"]
     with pytest.raises(SpecError, match="is not in the job's region"):
         jobs.run("nightly", where, asked(zones=["us-central1-a"]))
+    with pytest.raises(SpecError, match=r"--zone: 'us-east5' is a region, not a zone\n  allowed: us-east5-a"):
+        jobs.run("nightly", where, asked(zones=["us-east5"]))
+    with pytest.raises(SpecError, match=r"'on-demand' is none of the job's\n  allowed: spot"):
+        jobs.run("nightly", where, asked(provisioning=["on-demand"]))
     with pytest.raises(SpecError, match="are for --local"):
         jobs.run("nightly", where, asked(data=["clicks=/tmp/x"]))
 

@@ -70,7 +70,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "T02 an AI zone of another region, by its whole name": (
         {"zones": ["us-central1-ai1a"]},
-        "jobs.train.zones",
+        "jobs.train.zones.0",
         "not in the stack's region",
     ),
     "T05 no zone, and none is guessed": ({"zones": None}, "jobs.train.zones", "is missing"),
@@ -83,6 +83,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "T09 a zone twice": ({"zones": ["us-east5-a", "us-east5-a"]}, "jobs.train.zones", "names somebody twice"),
     "T09 a way of buying twice": ({"provisioning": ["spot", "spot"]}, "jobs.train.provisioning", "names somebody twice"),
     "T12 a way of buying that is no such word": ({"provisioning": ["preemptible"]}, "jobs.train.provisioning.0", "is not one of the words"),
+    "a zone without its list": ({"zones": "us-east5-a"}, "jobs.train.zones", '"us-east5-a" is not a list'),
+    "a schedule without a letter": ({"schedule": "", "timezone": "Asia/Taipei"}, "jobs.train.schedule", "is too short"),
     "T22 a way that the API does not sell": (
         {"way": "tpu-api", "provisioning": ["flex-start"]},
         "jobs.train.provisioning.0",
@@ -158,6 +160,42 @@ def test_names_every_pair_that_cannot_be(base: dict[str, Any], stack_file: Write
     assert found[0].allowed == "reservation, on-demand, spot in asia-east1-c"
 
 
+def test_says_the_words_of_a_list_and_how_one_is_written(with_job: Callable[..., Path]) -> None:
+    """As it does of a key that is one word."""
+    found = {one.path: one for one in problems(with_job({"provisioning": ["SPOT"], "zones": "us-east5-a"}))}
+    assert found["jobs.train.provisioning.0"].allowed == "on-demand, spot, flex-start, reservation"
+    assert found["jobs.train.zones"].fix == 'write ["us-east5-a"]'
+
+
+def test_names_every_zone_outside_of_the_region(with_job: Callable[..., Path]) -> None:
+    """Each by its own number, odd ones too; the one that is in the region is none of them."""
+    found = problems(with_job({"zones": ["us-east5-a", "us-east5", "", "US-EAST5-A", "\u4e9a\u6d32"]}))
+    assert [one.path for one in found] == [f"jobs.train.zones.{number}" for number in (1, 2, 3, 4)]
+    assert found[2].message == '"US-EAST5-A" is not in the stack\'s region'
+    assert all(one.allowed for one in found)
+
+
+def test_a_way_that_no_source_denies_may_be_confirmed(base: dict[str, Any], stack_file: Write) -> None:
+    """The refusal says how; what is written so passes."""
+    images = {name: one.replace("us-east5", "asia-east1") for name, one in IMAGES.items()}
+    job = JOB | {"accelerator_type": "v5litepod-4", "zones": ["asia-east1-c"], "provisioning": ["flex-start"]}
+    top = base | {"accelform:region": "asia-east1", "accelform:images": images, "accelform:jobs": {"train": job}}
+    (found,) = problems(stack_file(top))
+    assert found.fix.endswith("write `accelform:confirmed: [{what: v5litepod-4, zone: asia-east1-c, because: how you know}]`")
+    sure = {"what": "v5litepod-4", "zone": "asia-east1-c", "because": "how you know"}
+    assert StackSpec.load(stack_file(top | {"accelform:confirmed": [sure]})).jobs["train"].provisioning == ["flex-start"]
+
+
+@pytest.mark.parametrize(("name", "whose"), [("night", "a slice"), ("sweep", "what looks after all jobs")])
+def test_a_job_is_called_as_nothing_else_that_costs(name: str, whose: str, base: dict[str, Any], stack_file: Write) -> None:
+    """Lines of cost and `usage.resources` go by the name alone."""
+    standing = {"accelerator_type": "v6e-4", "zone": "us-east5-a", "provisioning": "spot", "max_run_minutes": 60}
+    top = {"accelform:images": IMAGES, "accelform:jobs": {name: JOB}, "accelform:tpu_slices": {"night": standing}}
+    (found,) = problems(stack_file(base | top))
+    assert found.path == f"jobs.{name}"
+    assert f"is the name of {whose}" in found.message
+
+
 def test_what_is_confirmed_by_name_is_not_refused(with_job: Callable[..., Path]) -> None:
     """A pair that only the user vouches for passes, and the entry is of use."""
     sure = [{"what": "v6e-4", "zone": "us-east5-c", "because": "our representative said so in November"}]
@@ -176,6 +214,16 @@ def test_images_that_are_not_built_yet_are_refused_with_how(images: Any, missing
     found = problems(with_job(images=images))
     assert [one.path for one in found] == missing
     assert all("accelform image build" in one.fix for one in found)
+
+
+def test_a_job_that_makes_no_model_registers_none(base: dict[str, Any], stack_file: Write) -> None:
+    """Its runs leave a report, and so each would be accepted as a version without files, and served."""
+    job = JOB | {"workload": "embed_images", "image": IMAGES["train"], "registers": "pictures"}
+    top = {"accelform:images": IMAGES, "accelform:jobs": {"embed": job}, "accelform:models": {"pictures": MODEL}}
+    (found,) = problems(stack_file(base | top))
+    assert (found.path, found.fix) == ("jobs.embed.registers", "remove it")
+    assert "embed_images makes no model" in found.message
+    assert "train_recommender" in found.allowed
 
 
 def test_a_model_is_of_one_job(base: dict[str, Any], stack_file: Write) -> None:

@@ -78,6 +78,24 @@ def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:
     assert month(spot_first) == usd(hours * chip("spot"), hours * chip("spot"), hours * chip("on-demand"))
     assert month(dear_first) == usd(hours * chip("spot"), hours * chip("on-demand"), hours * chip("on-demand"))
     assert spot_first.status == "bounded"
+    said = f"low: spot, {chip('spot').normalize():f}; high: on-demand, {chip('on-demand').normalize():f}"
+    assert spot_first.note == f"30.4 runs of 120 min; Spot prices change monthly; {said}"
+    assert dear_first.note.endswith(said)
+
+
+def test_a_reservation_is_more_than_its_runs() -> None:
+    """Counted are the runs; that it is billed besides them is said."""
+    found = of("train", job(plan("reservation")), clock())["v6e-4 reservation"]
+    assert month(found) == usd(NIGHTS * 2 * 4 * chip("reservation"))
+    assert "the reservation itself, which no stack makes, is billed for all of its hours" in found.note
+
+
+def test_runs_that_would_overlap_are_no_second_machine() -> None:
+    """Every minute, for two hours each: a run that finds another one at work ends, so the machine stands all month and no longer."""
+    found = of("train", job(plan("on-demand")), clock("* * * * *"))
+    assert month(found["v6e-4 on-demand"]) == usd(730 * 4 * chip("on-demand"))
+    assert "never two at once: 730 h a month at most" in found["v6e-4 on-demand"].note
+    assert month(found["vCPU"]) == usd(730 * 3600 * VCPU)
 
 
 def test_an_assumption_of_the_run_is_expected_and_the_limit_stays_high() -> None:
