@@ -28,7 +28,7 @@ from infra.operate.jobs.words import Words
 from infra.operate.journal import Journal, TakenOverError
 from infra.operate.rollout import Event
 from infra.operate.times import Time
-from infra.provider.calls import GoogleError, UnclearError
+from infra.provider.calls import CancelledError, GoogleError, UnclearError
 from infra.provider.google import Google
 from infra.provider.holds import moment
 from infra.provider.server import ProviderError
@@ -366,7 +366,7 @@ class Runner:
             machine = self._patiently(lambda: form.look(row.zone))
             if machine and machine.phase == "running":
                 return machine, before or self._since(machine)
-            if failed := operation and self._patiently(lambda: form.failure(row.zone, operation)):
+            if failed := self._patiently(lambda: form.failure(row.zone, operation) if operation else None):
                 refusal = reasons.refusal(*failed, row.provisioning)
                 if not (waits and machine and refusal.kind == "no capacity"):  # a group of flex-start machines says so while it waits
                     raise RefusedError(refusal)
@@ -472,8 +472,12 @@ class Runner:
             self._to("closing", "nobody judges it")
             return
         judge = self._judge(_Kept(self._time.now, self._wait))
-        while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
-            self.journal.note(kept=kept, lease=self._owner.lease(self._time.now()))
+        try:
+            while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
+                self.journal.note(kept=kept, lease=self._owner.lease(self._time.now()))
+        except CancelledError:
+            self.journal.look()  # it was ended since another runner has it
+            raise
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)
