@@ -63,7 +63,8 @@ def run(name: str, where: Where, asked: Asked) -> int:
 
     with _desk(where) as desk:
         job = desk.one(name)
-        wrong = [Problem("--zone", f"{zone!r} {found.message}", ", ".join(found.allowed[:5])) for zone in asked.zones if (found := named(zone))]
+        unknown = [(zone, found) for zone in asked.zones if (found := named(zone))]
+        wrong = [Problem("--zone", f"{zone!r} {found.message}", ", ".join(found.allowed[:5])) for zone, found in unknown]
         if wrong:
             raise SpecError("jobs run", wrong)
         try:

@@ -68,8 +68,7 @@ class Journal:
         Raises:
             TakenOverError: Somebody else began one meanwhile.
         """
-        self.data = {"version": VERSION, "events": [], **data}
-        self._write()
+        self._write({"version": VERSION, "events": [], **data})
 
     def to(self, phase: str, at: float, text: str, **more: Any) -> None:
         """
@@ -79,8 +78,7 @@ class Journal:
             TakenOverError: Another run works on it.
         """
         events = [*self.data["events"], {"at": moment(at), "phase": phase, "text": text}][-EVENTS_KEPT:]
-        self.data = {**self.data, "phase": phase, **more, "events": events}
-        self._write()
+        self._write({**self.data, "phase": phase, **more, "events": events})
 
     def note(self, **more: Any) -> None:
         """
@@ -89,8 +87,7 @@ class Journal:
         Raises:
             TakenOverError: Another run works on it.
         """
-        self.data = {**self.data, **more}
-        self._write()
+        self._write({**self.data, **more})
 
     def look(self) -> None:
         """
@@ -101,8 +98,9 @@ class Journal:
         if generation != self.generation:
             raise self._taken_over(data)
 
-    def _write(self) -> None:
-        content = self.data | {"run": self._run, "write": secrets.token_hex(8)}
+    def _write(self, data: dict[str, Any]) -> None:
+        """What could not be written is not in `data`: a lease that is not in the bucket is none."""
+        content = data | {"run": self._run, "write": secrets.token_hex(8)}
         backoff = FIRST_BACKOFF_SECONDS
         for attempt in range(1, ATTEMPTS + 1):
             try:

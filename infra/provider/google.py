@@ -153,6 +153,23 @@ class Google(Calls):
                 return found
             page = {"pageToken": answer["nextPageToken"]}
 
+    def waiting(self, waited: Callable[[], bool]) -> Google:
+        """
+        The same, with something else done at each wait.
+
+        Args:
+            waited: Is called after it; true where all is to end, as if the user had cancelled.
+        """
+        ends = False
+
+        def pause(seconds: float) -> bool:
+            nonlocal ends
+            cancelled = self._pause(seconds)
+            ends = ends or (seconds > 0 and waited())
+            return cancelled or ends
+
+        return Google(self.settings, pause, self.now, self._http, self.time)
+
     def close(self) -> None:
         """Ends its connections."""
         self._http.close()

@@ -41,6 +41,7 @@ class Fleet:
         now: Seconds since 1970.
         wait: Waits for seconds.
         say: Is told what is done.
+        may: Is asked before a machine is told to go, and raises where that is somebody else's to say by now.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Fleet:
         now: Callable[[], float],
         wait: Callable[[float], None],
         say: Callable[[str], None],
+        may: Callable[[], None] = lambda: None,
     ) -> None:
         self._used = {way.form for way in plan.machines}
         self._zones = tuple(dict.fromkeys(zones))
         self._now = now
         self._wait = wait
         self._say = say
+        self._may = may
         self.forms: dict[str, Form] = {"instance": Instance(google, plan), "group": Group(google, plan), "node": Node(google, plan)}
 
     def found(self) -> list[Machine]:
@@ -104,6 +107,7 @@ class Fleet:
 
     def _remove(self, machine: Machine) -> str:
         """Tells one to go; empty, or why it cannot in its state."""
+        self._may()
         try:
             self.forms[machine.form].remove(machine.zone)
         except UnclearError:

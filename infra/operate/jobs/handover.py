@@ -57,7 +57,8 @@ class HandOver:
     Args:
         google: Google's APIs.
         plan: The job; it registers a model.
-        time: Waits while a rollout holds. Its `wait` is where a runner keeps its lease.
+        time: Waits while a rollout holds. Its `wait` is where a runner keeps its lease: it is called at each wait for an operation too, as
+            a deployment may take longer than a lease lasts.
         say: Is told what happens.
         source: Where readings of an endpoint come from. (default: Cloud Monitoring)
     """
@@ -67,7 +68,7 @@ class HandOver:
     ) -> None:
         if plan.registers is None:
             raise ValueError(f"job {plan.job} registers nothing")
-        self._google = google
+        self._google = google = google.waiting(self._is_anothers)
         self._job = plan
         self._plan: RegisterPlan = plan.registers
         self._time = time
@@ -352,6 +353,18 @@ class HandOver:
         place = Place(plan.name, plan.endpoint, self._job.holds, plan.journal)
         source = self._source(plan.endpoint) if self._source else None
         return Rollout(self._google, place, self._time, self._tell, source)
+
+    def _is_anothers(self) -> bool:
+        """
+        Keeps the lease; whether it is lost. Not raised: who waits for an operation would take it for the operation's own failure, and
+        undo what another runner works on.
+        """
+        try:
+            self._time.wait(0)
+        except ProviderError as error:
+            self._say("trouble", f"no lease: {error}")
+            return True
+        return False
 
     def _to(self, kept: Kept, phase: str, text: str, **more: Any) -> Kept:
         self._say(phase, text, **more)

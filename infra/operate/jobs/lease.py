@@ -15,8 +15,8 @@ from infra.provider.holds import moment
 SECONDS = 600.0
 """How long a runner that died is waited for. Longer than the longest call of it that may still be on its way."""
 HANDED_SECONDS = 4200.0
-"""The same of one that hands a model over: it waits for operations of up to an hour, such as a deployment, and cannot renew meanwhile. No
-machine stands then, so that whoever goes on later costs nothing."""
+"""The same of one that hands a model over, whose calls, such as a deployment, take up to an hour. No machine stands then, so that
+whoever goes on later costs nothing."""
 RENEWED_SECONDS = 300.0
 """It is made longer once less than this is left."""
 

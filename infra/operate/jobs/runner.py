@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from infra.job_plan import JobPlan, MachinePlan
 from infra.operate.jobs import lease, reasons, records, tries
@@ -28,7 +28,7 @@ from infra.operate.jobs.words import Words
 from infra.operate.journal import Journal, TakenOverError
 from infra.operate.rollout import Event
 from infra.operate.times import Time
-from infra.provider.calls import GoogleError, UnclearError
+from infra.provider.calls import CancelledError, GoogleError, UnclearError
 from infra.provider.google import Google
 from infra.provider.holds import moment
 from infra.provider.server import ProviderError
@@ -45,7 +45,7 @@ LOST_SECONDS = 900.0
 GRACE_SECONDS = 120.0
 """How long the other hosts are waited for once one has ended badly: who was taken away first says so last."""
 TROUBLE_SECONDS = 900.0
-"""How long a working machine is left alone though the cloud does not answer."""
+"""How long a machine that works, or comes, is left alone though the cloud does not answer."""
 LEAST_SECONDS = 60
 """With less than this left no machine is made."""
 FLEX_LEAST_SECONDS = 600
@@ -59,6 +59,8 @@ ALREADY = 409
 FENCED = "fenced"
 SKIPPED = "skipped"
 REASON_LETTERS = 2000
+
+T = TypeVar("T")
 
 
 class Judge(Protocol):
@@ -312,6 +314,14 @@ class Runner:
         except RefusedError as error:
             self._refused(replace(row, began=error.began), error.refusal)
             return
+        except TakenOverError:
+            raise
+        except GoogleError as error:
+            self._refused(row, reasons.refusal(error.code, str(error), row.provisioning))
+            return
+        except ProviderError as error:  # it passes: the next place is tried, and the night is not lost
+            self._refused(row, Refusal("trouble", f"the cloud does not answer: {error}"))
+            return
         row = replace(row, began=began)
         self._to("running", f"the {machine.about}, is there", tries=self._with(row), sought_seconds=self._sought())
 
@@ -353,10 +363,10 @@ class Runner:
         waits, before = row.provisioning == "flex-start", ""
         limit = COMING_SECONDS + (self._wait_left() if waits else 0)
         while True:
-            machine = form.look(row.zone)
+            machine = self._patiently(lambda: form.look(row.zone))
             if machine and machine.phase == "running":
                 return machine, before or self._since(machine)
-            if failed := operation and form.failure(row.zone, operation):
+            if failed := self._patiently(lambda: form.failure(row.zone, operation) if operation else None):
                 refusal = reasons.refusal(*failed, row.provisioning)
                 if not (waits and machine and refusal.kind == "no capacity"):  # a group of flex-start machines says so while it waits
                     raise RefusedError(refusal)
@@ -368,7 +378,7 @@ class Runner:
                 raise RefusedError(gone, moment(began))
             if self._time.now() - began >= limit:
                 raise RefusedError(Refusal("no capacity", f"it did not run within {limit / 60:.0f} min: it is {state} still"))
-            if self._stop():
+            if self._patiently(self._stop):
                 raise RefusedError(Refusal("trouble", "stopped while it came"))
             if state != told:
                 self._say("coming", f"{row.form} in {row.zone}: {state or 'in no state yet'}, still waiting")
@@ -385,23 +395,13 @@ class Runner:
 
     def _running(self) -> None:
         fleet, row = self._fleet(), self._tries()[-1]
-        form, trouble, lost, bad = fleet.forms[row.form], 0.0, 0.0, 0.0
+        form, lost, bad = fleet.forms[row.form], 0.0, 0.0
         self._say("running", f"try {row.number} works: {self._folder(row)}", since=row.began)
         while True:
+            machine = self._patiently(lambda: form.look(row.zone))
+            # After the machine: a word that was said before it went is heard.
+            said, stop = self._patiently(lambda: self._words().of_try(row.number))
             now = self._time.now()
-            try:
-                machine = form.look(row.zone)
-                said, stop = self._words().of_try(row.number)  # after the machine: a word that was said before it went is heard
-                trouble = 0.0
-            except ProviderError as error:
-                if isinstance(error, TakenOverError):
-                    raise
-                trouble = trouble or now
-                if now - trouble >= TROUBLE_SECONDS:
-                    raise
-                self._say("trouble", f"the cloud does not answer, and the machine works on: {error}")
-                self._wait(POLL_SECONDS)
-                continue
             verdict = said.verdict(self._plan.hosts)
             is_there = machine is not None and machine.phase == "running" and machine.is_of(self.journal.data["id"], row.number)
             bad = bad or (now if verdict in ("failed", "restart") else 0.0)
@@ -472,8 +472,12 @@ class Runner:
             self._to("closing", "nobody judges it")
             return
         judge = self._judge(_Kept(self._time.now, self._wait))
-        while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
-            self.journal.note(kept=kept, lease=self._owner.lease(self._time.now(), lease.HANDED_SECONDS))
+        try:
+            while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
+                self.journal.note(kept=kept, lease=self._owner.lease(self._time.now(), lease.HANDED_SECONDS))
+        except CancelledError:
+            self.journal.look()  # it was ended since another runner has it
+            raise
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)
@@ -513,7 +517,7 @@ class Runner:
 
     def _fleet(self) -> Fleet:
         zones = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
-        return Fleet(self._google, self._plan, zones, self._time.now, self._wait, lambda text: self._say("machine", text))
+        return Fleet(self._google, self._plan, zones, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
 
     def _tries(self) -> list[Try]:
         return [Try.read(row) for row in self.journal.data["tries"]]
@@ -569,16 +573,54 @@ class Runner:
         """Who asked for the end, in words; empty where nobody did."""
         return self._words().stop()
 
+    def _patiently(self, look: Callable[[], T]) -> T:
+        """
+        What the cloud says. It is asked again while it does not answer: a machine is worth more than a quarter of an hour's silence.
+
+        Raises:
+            ProviderError: It went on for too long.
+        """
+        since = self._time.now()
+        while True:
+            try:
+                return look()
+            except TakenOverError:
+                raise
+            except ProviderError as error:
+                if self._time.now() - since >= TROUBLE_SECONDS:
+                    raise
+                self._say("trouble", f"the cloud does not answer, and the machine is left alone: {error}")
+            self._wait(POLL_SECONDS)
+
     def _wait(self, seconds: float) -> None:
-        """Waits, and keeps the lease."""
+        """
+        Waits, and keeps the lease. A journal that cannot be written for some minutes is no reason to throw a night away: who waits does
+        no harm, and what does some is done under a lease only.
+        """
         until = self._time.now() + seconds
         while True:
             now = self._time.now()
-            if lease.ends(self.journal.data["lease"]) - now < lease.RENEWED_SECONDS:
-                self._renew()
+            try:
+                self._keep()
+            except TakenOverError:
+                raise
+            except ProviderError as error:
+                if now - lease.ends(self.journal.data["lease"]) >= lease.RENEWED_SECONDS:
+                    raise
+                self._say("trouble", f"the journal cannot be written, which is tried again: {error}")
             if now >= until:
                 return
             self._time.wait(min(until - now, lease.RENEWED_SECONDS / 2))
+
+    def _keep(self) -> None:
+        """
+        Makes the lease longer, where little of it is left: before each thing that harms whoever has it now. A runner that slept finds out.
+
+        Raises:
+            TakenOverError: Another runner has it.
+        """
+        if lease.ends(self.journal.data["lease"]) - self._time.now() < lease.RENEWED_SECONDS:
+            self._renew()
 
     def _renew(self) -> None:
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from infra.job_plan import JobPlan
 from infra.operate.jobs.handover import HandOver, metrics_of
 from infra.operate.journal import TakenOverError
-from infra.provider.calls import GoogleError
+from infra.provider.calls import CancelledError, GoogleError
 from infra.provider.deployed_model import DeployedModel
 from infra.provider.holds import Hold
 from infra.provider.server import ProviderError
@@ -473,3 +474,37 @@ def test_a_champion_without_metrics_refuses_what_compares_with_it() -> None:
 )
 def test_a_description_says_metrics_or_none(description: str, metrics: dict[str, float]) -> None:
     assert metrics_of({"versionDescription": description}) == metrics
+
+
+class Leased:
+    """A runner's time: a call of `wait` keeps the lease, and finds out that it is lost."""
+
+    def __init__(self, night: Night) -> None:
+        self.now = night.now
+        self.kept = 0
+        self.lost = False
+
+    def wait(self, seconds: float) -> None:
+        self.kept += 1
+        if self.lost:
+            raise TakenOverError("another run works on this job now")
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["it is kept", "another runner has it"])
+def test_the_lease_is_kept_while_an_operation_is_waited_for(lost: bool) -> None:
+    """An upload or a deployment may take an hour. Who loses the lease meanwhile leaves all as it is, and calls nothing a failure."""
+    night = Night()
+    night.report(WELL)
+    night.cloud.faults.add(Fault(do="slow", factor=5.0))
+    leased = Leased(night)
+    found = HandOver(night.google(), night.job, leased, night.events.append)
+    kept: dict[str, Any] = {}
+    with pytest.raises(CancelledError) if lost else nullcontext():
+        while kept.get("phase") != "pruning":
+            leased.lost = lost and kept.get("phase") == "rolling"
+            kept = found.advance(RUN, kept) or {}
+    assert leased.kept > 1
+    assert kept["phase"] == ("rolling" if lost else "pruning")
+    if lost:
+        assert night.hand_over(RUN, kept)["outcome"] == "promoted"
+    assert len(night.deployed) == 1

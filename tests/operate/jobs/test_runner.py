@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 
 from infra.operate.jobs import records
@@ -238,6 +239,60 @@ def test_lost_answers_do_no_harm() -> None:
     assert night.run().result == "succeeded"
     assert [row["result"] for row in night.record()["tries"]] == ["succeeded"]
     settled(night)
+
+
+def silent(night: Night, method: str, path: str, since: str, times: int = 5) -> None:
+    """From an event on the cloud does not answer some calls, as often as one call is sent: some eight seconds."""
+    answer = night.answer
+
+    def answered(request: httpx.Request) -> httpx.Response:
+        nonlocal times
+        if times and night.said(since) and request.method == method and path in str(request.url):
+            times -= 1
+            return httpx.Response(503, json={"error": {"code": 503, "message": "backend"}})
+        return answer(request)
+
+    night.answer = answered  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "since"),
+    [("GET", "/instances/", "coming"), ("GET", "/instances/", "running"), ("POST", "/storage/v1/", "running"), ("GET", "/b/", "making")],
+    ids=["while it comes", "while it works", "at a renewal of the lease", "at the look for a stop"],
+)
+def test_some_seconds_without_an_answer_cost_no_night(night: Night, method: str, path: str, since: str) -> None:
+    """The machine is left alone meanwhile: there is one try."""
+    silent(night, method, path, since)
+    assert night.run().result == "succeeded"
+    assert [row["result"] for row in night.record()["tries"]] == ["succeeded"]
+    settled(night)
+
+
+def test_without_an_answer_before_there_is_a_machine_the_next_place_is_tried(night: Night) -> None:
+    """What passes is no end of a run."""
+    silent(night, "GET", "/instances/", "making")
+    assert night.run().result == "succeeded"
+    first, second = night.record()["tries"]
+    assert (first["result"], second["result"]) == ("trouble", "succeeded")
+    settled(night)
+
+
+def test_a_runner_that_slept_deletes_nothing_of_the_one_that_works(night: Night) -> None:
+    """It wakes when it is about to delete: by then another one has a machine of that name."""
+    taken: list[str] = []
+
+    def watch() -> None:
+        if night.said("clearing") and not taken:
+            taken.append("")
+            night.watch = None
+            night.wait(1000)
+            other = night.runner()
+            other.journal.note(lease=Owner("other").lease(night.now()))
+
+    night.watch = watch
+    assert night.run().result == "fenced"
+    assert taken
+    assert [body["status"] for body in night.machines.values()] == ["RUNNING"]
 
 
 def test_a_second_runner_finds_a_live_lease_and_ends(night: Night) -> None:
