@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.sandbox.clock import rfc3339
+from infra.sandbox.servers import served
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.capacity import provisioning
 from infra.sandbox.services.tpu import nodes
@@ -24,6 +25,7 @@ from infra.sandbox.services.tpu import nodes
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
+ENDPOINTS = "aiplatform.googleapis.com"
 KEPT = "machines"
 """The name that the store has them under, beside its services."""
 LEAST_SECONDS = 60
@@ -69,11 +71,23 @@ class Machines:
 
     @property
     def held(self) -> bool:
-        """Whether a container runs, or is to run: a job's machine is there, and somebody who runs such."""
+        """
+        Whether a container runs, or is to run: a job's machine is there, or a model is deployed without a process that answers for it,
+        and somebody is there who runs such.
+        """
         if not any(until > self._wall() for until in self._holders.values()):
             return False
         entries = self._cloud.store.items(KEPT, KEPT)
-        return any(one["container"] and one["ended"] is None and key_of(one) not in self._done for _, one in entries)
+        running = any(one["container"] and one["ended"] is None and key_of(one) not in self._done for _, one in entries)
+        return running or any(key not in self._done for key in self._unserved())
+
+    def _unserved(self) -> Iterator[str]:
+        """Deployed models that no process answers for yet."""
+        for _, name, body in self._cloud.store.every(ENDPOINTS):
+            if name.split("/")[4:5] == ["endpoints"]:
+                for id in (one["id"] for one in body.get("deployedModels", [])):
+                    if not self._cloud.servers.base(name, id):
+                        yield served(name, id)
 
     def saw(self, service: str, name: str, body: dict[str, Any] | None) -> None:
         """Notes that a machine begins, changes or ends. Told of every change in the store."""

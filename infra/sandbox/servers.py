@@ -16,6 +16,11 @@ GOLDEN = 0.6180339887498949
 FIELDS = {"endpoint", "deployed_model", "base"}
 
 
+def served(endpoint: str, deployed: str) -> str:
+    """What a deployed model is called by whoever says that nobody answers for it."""
+    return f"{endpoint}/deployedModels/{deployed}"
+
+
 class Servers:
     """Address of the process of each deployed model."""
 

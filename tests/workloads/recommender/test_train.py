@@ -11,6 +11,7 @@ import pytest
 
 from tests.workloads.jobs import Job
 from workloads.files import FilesError, Folder
+from workloads.recommender.train import batch_rows
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,11 @@ def test_says_all_that_is_wrong_with_its_arguments(tmp_path: Path, compiled: Pat
     for said in ("--batch 30: no multiple of 4", "--learning-rate 7.0", "WL_DATA_CLICKS and WL_DATA_PICTURES missing"):
         assert said in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("clicks", "parts", "rows"), [(0, 4, 256), (7000, 4, 256), (8192, 4, 512), (100_000, 4, 4096), (10**9, 4, 8192), (7000, 24, 264)]
+)
+def test_a_short_log_is_learned_in_small_steps(clicks: int, parts: int, rows: int) -> None:
+    """A log of a night has few clicks: in batches of 8192 a model would take a step or two. Every device has its part."""
+    assert batch_rows(clicks, parts) == rows
