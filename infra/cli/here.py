@@ -19,6 +19,7 @@ from infra.errors import MachineError, Problem, SpecError
 
 if TYPE_CHECKING:
     from infra.job_plan import JobPlan
+    from infra.local.attach.lines import Speaker
     from infra.local.attach.models import Answers
     from infra.operate.jobs.desk import Desk, Job
     from infra.provider.google import Google
@@ -178,7 +179,6 @@ class Here:
         return any(f"/jobs/{task}/" in one["name"] for one in self._own("GET", "executions")["executions"])
 
     def _follow(self, step: Callable[[], None], before: Mapping[str, Any]) -> None:
-        told = len(before.get("events", [])) if before.get("open") else 0
         began, look = time.monotonic(), 0.0
         while True:
             step()
@@ -186,9 +186,6 @@ class Here:
                 look = time.monotonic() + JOURNAL_SECONDS
                 found = self._desk.open_or_last(self._job)
                 if found and (found["run"] != before.get("run") or before.get("open")):
-                    for event in found["events"][told:]:
-                        self._progress.say(f"{event['at']}  {event['text']}")
-                    told = max(told, len(found["events"]))
                     self._night.run = found
                     if not found["open"]:
                         return
@@ -198,8 +195,13 @@ class Here:
                     )
             time.sleep(LOOKS_SECONDS)
 
-    def _heard(self, line: str) -> None:
-        self._progress.say(f"  {line}")
+    def _heard(self, speaker: Speaker, line: str) -> None:
+        """What the hosts print, and what the job's own runner says: the sweep's is of another matter."""
+        if speaker.instance is not None:
+            self._progress.say(f"  {line}")
+        elif speaker.labels["job"] == self._job.task.rpartition("/")[2]:
+            said = speaker.entry(line).get("jsonPayload", {})
+            self._progress.say(f"{said['at']}  {said['message']}" if "at" in said else line)
 
     def _met(self, answers: Answers) -> None:
         """

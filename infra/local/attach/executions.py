@@ -34,7 +34,8 @@ class Attempt:
 class Executions:
     """Attempts that wait for somebody to run them."""
 
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], heard: Callable[[Speaker, str], None]) -> None:
+        self._heard = heard
         self._sandbox = sandbox
         self._say = say
         self._running: dict[tuple[str, int, int], Attempt] = {}
@@ -81,7 +82,7 @@ class Executions:
         words = said["name"].split("/")
         resource = {"type": "cloud_run_job", "labels": {"project_id": words[1], "location": words[3], "job_name": words[5]}}
         labels = {"job": words[5], "execution": words[-1], "attempt": str(said["attempt"])}
-        lines = Lines(Speaker(words[1], "run.googleapis.com/stdout", resource, labels))
+        lines = Lines(Speaker(words[1], "run.googleapis.com/stdout", resource, labels), self._heard)
         environment = commands.environment(os.environ, said["env"], self._sandbox.base)
         self._moved(said, "running")
         self._running[key] = Attempt(said, Process(command, environment, lines.add), lines)

@@ -61,7 +61,7 @@ class Machine:
 class Hosts:
     """Every machine with a job's container."""
 
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], notice: float, heard: Callable[[str], None]) -> None:
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], notice: float, heard: Callable[[Speaker, str], None]) -> None:
         self._sandbox = sandbox
         self._heard = heard
         self._say = say

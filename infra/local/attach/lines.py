@@ -37,7 +37,7 @@ class Lines:
     """Lines of one process."""
 
     speaker: Speaker
-    heard: Callable[[str], None] = lambda line: None
+    heard: Callable[[Speaker, str], None] = lambda speaker, line: None
     """Gets each line besides, from the thread that reads it."""
     _new: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -45,7 +45,7 @@ class Lines:
     def add(self, line: str) -> None:
         with self._lock:
             self._new.append(line)
-        self.heard(line)
+        self.heard(self.speaker, line)
 
     def send(self, log: Callable[[Speaker, list[str]], None]) -> None:
         """Hands on what came since the last time."""

@@ -13,6 +13,7 @@ from infra.errors import MachineError
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.executions import Executions
 from infra.local.attach.hosts import Hosts
+from infra.local.attach.lines import Speaker
 from infra.local.attach.models import Answers, Models
 
 HOLD_SECONDS = 15.0
@@ -30,7 +31,7 @@ class Attached:
     Args:
         base: Address of the sandbox, such as `http://127.0.0.1:9555`.
         say: Gets a sentence for each thing that happens. (default: nobody hears it)
-        heard: Gets each line that a machine's container prints, from another thread.
+        heard: Gets each line that a machine's container or a runner prints, from another thread.
         met: Gets each deployed model whose server answers, before the sandbox knows of it: until then its clock is held.
         notice: Real seconds from SIGTERM to SIGKILL.
 
@@ -43,14 +44,14 @@ class Attached:
         base: str,
         say: Callable[[str], None] = lambda text: None,
         *,
-        heard: Callable[[str], None] = lambda line: None,
+        heard: Callable[[Speaker, str], None] = lambda speaker, line: None,
         met: Callable[[Answers], None] = lambda answers: None,
         notice: float = NOTICE_SECONDS,
     ) -> None:
         self._sandbox = Sandbox(base)
         self._holder = f"attach-{os.getpid()}-{id(self)}"
         self.hosts = Hosts(self._sandbox, say, notice, heard)
-        self.executions = Executions(self._sandbox, say)
+        self.executions = Executions(self._sandbox, say, heard)
         self.models = Models(self._sandbox, say, met)
 
     def __enter__(self) -> Self:

@@ -25,7 +25,7 @@ def test_line_of_a_machine_names_it() -> None:
 def test_lines_are_handed_on_once_and_heard_at_once() -> None:
     heard: list[str] = []
     sent: list[list[str]] = []
-    lines = Lines(HOST, heard.append)
+    lines = Lines(HOST, lambda speaker, line: heard.append(line))
     lines.add("one")
     lines.add("two")
     assert heard == ["one", "two"]
