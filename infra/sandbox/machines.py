@@ -17,7 +17,7 @@ from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.sandbox.clock import rfc3339
-from infra.sandbox.servers import served
+from infra.sandbox.servers import endpoints, served
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.capacity import provisioning
 from infra.sandbox.services.tpu import nodes
@@ -25,7 +25,6 @@ from infra.sandbox.services.tpu import nodes
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
-ENDPOINTS = "aiplatform.googleapis.com"
 KEPT = "machines"
 """The name that the store has them under, beside its services."""
 LEAST_SECONDS = 60
@@ -83,11 +82,10 @@ class Machines:
 
     def _unserved(self) -> Iterator[str]:
         """Deployed models that no process answers for yet."""
-        for _, name, body in self._cloud.store.every(ENDPOINTS):
-            if name.split("/")[4:5] == ["endpoints"]:
-                for id in (one["id"] for one in body.get("deployedModels", [])):
-                    if not self._cloud.servers.base(name, id):
-                        yield served(name, id)
+        for name, body in endpoints(self._cloud):
+            for one in body["deployedModels"]:
+                if not self._cloud.servers.base(name, one["id"]):
+                    yield served(name, one["id"])
 
     def saw(self, service: str, name: str, body: dict[str, Any] | None) -> None:
         """Notes that a machine begins, changes or ends. Told of every change in the store."""

@@ -4,7 +4,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
 `/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`,
-`busy`, `servers`.
+`busy`, `servers`, `deployed`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from infra.sandbox import executions, process
+from infra.sandbox import executions, process, servers
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
@@ -73,6 +73,7 @@ class Server:
             "machines": ("GET", self.machines),
             "busy": ("POST", self.busy),
             "servers": ("GET POST", self.servers),
+            "deployed": ("GET", self.deployed),
         }
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -207,6 +208,10 @@ class Server:
         """
         self.cloud.machines.hold(sent)
         return {"held": self.cloud.machines.held}
+
+    def deployed(self, http: str, sent: Any) -> Any:
+        """What is deployed on each endpoint: whoever runs servers asks for it again and again."""
+        return {"endpoints": [{"name": name, "deployedModels": body["deployedModels"]} for name, body in servers.endpoints(self.cloud)]}
 
     def servers(self, http: str, sent: Any) -> Any:
         """Which process answers for which deployed model."""

@@ -46,13 +46,7 @@ class Sandbox:
 
     def endpoints(self) -> list[dict[str, Any]]:
         """Every endpoint that has something deployed."""
-        found = []
-        for one in self.own("GET", "resources")["resources"]:
-            words = one["name"].split("/")
-            if one["service"] == VERTEX.partition("/")[0] and words[4:5] == ["endpoints"] and len(words) == 6:
-                body = self._asked("GET", f"{VERTEX}/{one['name']}", missing=True)
-                if body and body.get("deployedModels"):
-                    found.append(body | {"name": one["name"]})
+        found: list[dict[str, Any]] = self.own("GET", "deployed")["endpoints"]
         return found
 
     def version(self, deployed: dict[str, Any]) -> dict[str, Any]:
