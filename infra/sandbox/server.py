@@ -43,6 +43,8 @@ CLIENT = b"gccl/"
 """Google's own client of Cloud Storage says so. It downloads from the `mediaLink` that it was told, whatever server it talks to."""
 HELD_SECONDS = 0.2
 """Real seconds until somebody who waits asks again, while the clock is held."""
+AHEAD = "ahead"
+"""What the store has the seconds under by which the clock is ahead: it goes back in no other server of the same folder."""
 CENTURY = 100 * 365 * 86400
 PROJECT = re.compile(r"[a-z][a-z0-9.:-]*")
 PLAIN = [
@@ -303,7 +305,9 @@ def serve(
         lock.write(str(os.getpid()).encode())
         lock.flush()
         threading.Thread(target=_ends_with, args=(folder / "lock", os.fstat(lock.fileno()).st_ino), daemon=True).start()
-        cloud = Cloud(Store(folder / "cloud.sqlite"), Clock(manual=manual_clock), masked=masked)
+        store = Store(folder / "cloud.sqlite")
+        clock = Clock(manual=manual_clock, ahead=float(store.fact(AHEAD) or 0), moved=lambda ahead: store.set_fact(AHEAD, ahead))
+        cloud = Cloud(store, clock, masked=masked)
         if currency:
             cloud.projects.set_currency(currency)
         for project in projects:
