@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help check up down test soak lint types engine browser unit docs bench lock clean
+.PHONY: help check up down night test soak lint types engine browser unit docs bench lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,6 +23,10 @@ up: $(RUN) ## bring the example regions up on this machine, in a local Google Cl
 
 down: $(RUN) ## take away what `make up` made
 	@$(BIN)/accelform down
+
+night: $(DEV) ## one night of the example shop on this machine: train, judge, roll out, ask
+	@$(BIN)/accelform jobs run train-recommender --stack asia-east1 --here \
+	  --ask '{"user": "u1"}' --ask '{"user": "u2"}' --ask '{"history": ["p3", "p7"]}'
 
 test: $(DEV) ## all that CI runs, fast to slow
 	@started=$$(date +%s); $(MAKE) --no-print-directory lint types engine browser unit; echo "make test: all passed in $(SECONDS_SO_FAR) s"

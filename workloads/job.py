@@ -21,6 +21,9 @@ class Program:
     kind: Kind
     """`train` makes a model, `batch` reads and writes files, `serve` answers until it is stopped: no job ends with that."""
 
+    example: tuple[str, ...] = ()
+    """Module that makes its data up, and the names of the folders that it is told, in their order."""
+
     @property
     def command(self) -> tuple[str, ...]:
         """What a container of it runs; its arguments follow."""
@@ -30,7 +33,7 @@ class Program:
 PROGRAMS = {
     one.name: one
     for one in (
-        Program("train_recommender", "train", "workloads.recommender.train", "train"),
+        Program("train_recommender", "train", "workloads.recommender.train", "train", ("workloads.recommender.data", "clicks", "pictures")),
         Program("finetune", "train", "workloads.finetune", "train"),
         Program("train_tf", "tf", "workloads.train_tf", "train"),
         Program("embed_images", "serve", "workloads.embed_images", "batch"),

@@ -436,6 +436,13 @@ def run_job(
         list[str] | None, typer.Option(metavar="NAME=FOLDER", help="With --local: a folder of data by its name. Repeatable.")
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FOLDER", help="With --local: what it makes. (default: runs/NAME/RUN)")] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="In the sandbox, with real processes beside it: training, rollout, answers.")
+    ] = False,
+    ask: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JSON", help="With --here: an instance that the model's endpoints are asked for. Repeatable."),
+    ] = None,
     stack: OfStack = None,
     folder: Folder = STACKS,
     cloud: InGoogle = False,
@@ -444,7 +451,7 @@ def run_job(
     """Start a run as the clock would, and tell what happens. Exit code 3: it did not end well."""
     from infra.cli import jobs as command
 
-    asked = command.Asked(zone or [], provisioning or [], follow, local, data or [], output)
+    asked = command.Asked(zone or [], provisioning or [], follow, local, data or [], output, here, ask or [])
     raise typer.Exit(command.run(name, command.Where(stack, folder, cloud, as_json), asked))
 
 

@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from infra.errors import ExitCode, MachineError
+
+if TYPE_CHECKING:
+    from infra.local.home import Home
+
+
+@contextmanager
+def alone(home: Home) -> Iterator[None]:
+    """
+    One command at a time has the hands of a sandbox: of two, both would run the same containers.
+
+    Raises:
+        MachineError: Another one has them.
+    """
+    with (home.sandbox / "attached").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MachineError("somebody is attached to the sandbox already\n  fix: wait for it, or end it by ^C") from None
+        yield
 
 
 def run(*, once: bool, as_json: bool) -> int:
@@ -21,7 +44,8 @@ def run(*, once: bool, as_json: bool) -> int:
     from infra.local.home import Home
     from infra.sandbox import process
 
-    found = process.running(Home.of(project.checkout(Path.cwd())).sandbox)
+    home = Home.of(project.checkout(Path.cwd()))
+    found = process.running(home.sandbox)
     if found is None:
         raise MachineError("the sandbox does not run\n  fix: accelform sandbox start")
     progress = Progress(quiet=as_json)
@@ -31,7 +55,7 @@ def run(*, once: bool, as_json: bool) -> int:
         said.append(text)
         progress.say(text)
 
-    with Attached(found.base, say) as attached:
+    with alone(home), Attached(found.base, say) as attached:
         progress.say(f"attached to {found.base}; devices of this machine's processor stand for TPU chips; ^C ends all of it")
         try:
             attached.run(once=once)

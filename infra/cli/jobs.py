@@ -50,10 +50,16 @@ class Asked:
     local: bool
     data: Sequence[str]
     output: Path | None
+    here: bool = False
+    ask: Sequence[str] = ()
 
 
 def run(name: str, where: Where, asked: Asked) -> int:
     """`accelform jobs run`."""
+    if asked.here:
+        return _here(name, where, asked)
+    if asked.ask:
+        raise SpecError("jobs run", [Problem("--ask", "is for --here: in the cloud the callers ask")])
     if asked.local:
         return _locally(name, where, asked)
     if asked.data or asked.output:
@@ -84,6 +90,56 @@ def run(name: str, where: Where, asked: Asked) -> int:
                 _say(f"{name}: started, {execution or 'without an execution that was told'}")
             return ExitCode.OK
         return _followed(desk, job, before, execution, as_json=where.as_json)
+
+
+def _here(name: str, where: Where, asked: Asked) -> int:
+    """A whole night on this machine: all that the run makes in the sandbox is run by processes beside it."""
+    from infra import names
+    from infra.cli import here
+    from infra.cli.attach import alone
+    from infra.cli.progress import Progress
+    from infra.local import project
+    from infra.local.home import Home
+
+    if asked.zones or asked.provisioning or asked.local or asked.data or asked.output or where.cloud or not asked.follow:
+        fix = "leave the others out: it is the sandbox, followed to its end, with the stack file as it is"
+        raise SpecError("jobs run", [Problem("--here", "goes with --ask and --stack alone", fix=fix)])
+    instances = here.asked(asked.ask)
+    stack, spec = _spec(where)
+    if name not in spec.jobs:
+        from infra.errors import nearest
+
+        allowed = ", ".join(nearest(name, spec.jobs) or spec.jobs) or "the stack has no jobs"
+        raise SpecError("jobs run", [Problem(f"jobs.{name}", "there is no such job in the stack file", allowed)])
+    progress, began = Progress(quiet=where.as_json), time.monotonic()
+    here.bring_up(stack, where.folder, progress)
+    where = Where(stack, where.folder, cloud=False, as_json=where.as_json)
+    with alone(Home.of(project.checkout(Path.cwd()))), _reached(where) as (google, _, desk):
+        one = here.Here(google, desk, desk.one(name), stack_sandbox(stack, cloud=False), instances, progress)
+        one.fill(spec, names.bucket(spec.project, stack, "data"))
+        night = one.run()
+    code = ExitCode.OK if night.run["result"] in WELL and not any("error" in answer for answer in night.answers) else ExitCode.FINDINGS
+    if where.as_json:
+        said = {"run": _brief(night.run), "machines": night.machines, "measured": night.measured, "answers": night.answers}
+        print_json({"exit_code": int(code), **said})
+        return code
+    _shown(night.run)
+    for machine in night.machines:
+        name = machine["name"].rpartition("/")[2]
+        state = f"gone at {machine['ended']}" if machine["ended"] else machine["state"]
+        _say(f"machine {name}: {state}; {machine['billed_seconds']} s, {machine['usd']} USD, by the sandbox's ledger")
+    for answer in night.answers:
+        _say(f"{json.dumps(answer['instance'])}: " + _answered(answer))
+    _say(f"{time.monotonic() - began:.0f} s, and no process of it is left; what stands in the sandbox stays: accelform down takes it away")
+    return code
+
+
+def _answered(answer: Mapping[str, Any]) -> str:
+    if "error" in answer:
+        return f"{answer['status']}: {answer['error']}"
+    items = answer["prediction"].get("item") if isinstance(answer["prediction"], dict) else None
+    said = ", ".join(map(str, items)) if isinstance(items, list) else json.dumps(answer["prediction"])[:300]
+    return f"{said} (version {answer['version']})"
 
 
 def list_(where: Where) -> int:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +27,11 @@ from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec, check_stack_name
 
 PACK = "infra/policy"
-CONTROL = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>\.accelform/(?:holds|rollouts)/(?P<stack>[^/.]+)[/.][^#]*)(?:#(?P<old>[0-9]+))?")
-"""Holds and journals in the sandbox, also their older versions. See `names.holds`."""
+OBJECT = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>[^#]+)(?:#(?P<old>[0-9]+))?")
+"""An object in the sandbox, or an older version of it."""
+CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.].*")
+"""Holds and journals. See `names.holds`."""
+BUCKET = "gcp:storage/bucket:Bucket"
 
 
 class UpdateError(AccelformError):
@@ -178,7 +181,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result = Result(stack, recovered=recovered(place, stack, progress))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
-    _forget(place, stack)
+    _forget(place, stack, _buckets(place, stack))
     with _begun(place, stack):
         done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
         _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
@@ -189,16 +192,29 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     return result
 
 
-def _forget(place: Place, stack: str) -> None:
-    """Takes away what controllers wrote about a stack: a bucket that is not empty, and keeps its data, does not go."""
+def _buckets(place: Place, stack: str) -> set[str]:
+    """Buckets that a stack made, by its state."""
+    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
+    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
+    """
+    Takes away what is in a stack's own buckets, and what controllers wrote about it elsewhere: a bucket that is not empty, and keeps its
+    data, does not go. What cannot be deleted, such as what is under a hold, is the destroy's to tell.
+    """
     import httpx
 
-    for _ in range(2):  # of a bucket with versions, what was the live one is then an older one
-        for one in process.ask(place.sandbox, "GET", "resources")["resources"]:
-            match = CONTROL.fullmatch(unquote(one["name"]))
-            if one["service"] == "storage.googleapis.com" and match and match["stack"] == stack:
-                url = f"{place.sandbox.base}/storage.googleapis.com/storage/v1/b/{match['bucket']}/o/{quote(match['name'], safe='')}"
-                httpx.delete(url, params={"generation": match["old"]} if match["old"] else {}, trust_env=False).raise_for_status()
+    with httpx.Client(trust_env=False) as client:
+        for _ in range(2):  # of a bucket with versions, what was the live one is then an older one
+            for one in process.ask(place.sandbox, "GET", "resources")["resources"]:
+                match = OBJECT.fullmatch(unquote(one["name"]))
+                if one["service"] != "storage.googleapis.com" or match is None:
+                    continue
+                control = CONTROL.fullmatch(match["name"])
+                if match["bucket"] in buckets or (control and control["stack"] == stack):
+                    url = f"{place.sandbox.base}/storage.googleapis.com/storage/v1/b/{match['bucket']}/o/{quote(match['name'], safe='')}"
+                    client.delete(url, params={"generation": match["old"]} if match["old"] else {})
 
 
 def standing(home: Home) -> list[str]:

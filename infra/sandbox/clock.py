@@ -15,11 +15,26 @@ class Clock:
     among them, wait one round. `manual`: time stands until it is moved.
     """
 
-    def __init__(self, *, manual: bool = False, start: float | None = None, real: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        *,
+        manual: bool = False,
+        start: float | None = None,
+        ahead: float = 0.0,
+        moved: Callable[[float], None] = lambda ahead: None,
+        real: Callable[[], float] = time.time,
+    ) -> None:
+        """
+        Args:
+            start: What it shows at first. (default: what real time is, and *ahead*)
+            ahead: Seconds by which it was ahead of real time: leases and loads of a sandbox are of the time that they were written at.
+            moved: Is told how far it is ahead, whenever it is moved on.
+        """
         self.manual = manual
         self._real = real
-        self._ahead = 0.0 if start is None else start - real()
-        self._stands = start if start is not None else real()
+        self._moved = moved
+        self._ahead = ahead if start is None else start - real()
+        self._stands = start if start is not None else real() + ahead
 
     def now(self) -> float:
         return self._stands if self.manual else self._real() + self._ahead
@@ -29,6 +44,8 @@ class Clock:
         seconds = max(0.0, seconds)
         self._ahead += seconds
         self._stands += seconds
+        if seconds:
+            self._moved(self._ahead)
 
 
 def rfc3339(moment: float) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.sandbox.clock import rfc3339
+from infra.sandbox.servers import endpoints, served
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.capacity import provisioning
 from infra.sandbox.services.tpu import nodes
@@ -69,11 +70,22 @@ class Machines:
 
     @property
     def held(self) -> bool:
-        """Whether a container runs, or is to run: a job's machine is there, and somebody who runs such."""
+        """
+        Whether a container runs, or is to run: a job's machine is there, or a model is deployed without a process that answers for it,
+        and somebody is there who runs such.
+        """
         if not any(until > self._wall() for until in self._holders.values()):
             return False
         entries = self._cloud.store.items(KEPT, KEPT)
-        return any(one["container"] and one["ended"] is None and key_of(one) not in self._done for _, one in entries)
+        running = any(one["container"] and one["ended"] is None and key_of(one) not in self._done for _, one in entries)
+        return running or any(key not in self._done for key in self._unserved())
+
+    def _unserved(self) -> Iterator[str]:
+        """Deployed models that no process answers for yet."""
+        for name, body in endpoints(self._cloud):
+            for one in body["deployedModels"]:
+                if not self._cloud.servers.base(name, one["id"]):
+                    yield served(name, one["id"])
 
     def saw(self, service: str, name: str, body: dict[str, Any] | None) -> None:
         """Notes that a machine begins, changes or ends. Told of every change in the store."""

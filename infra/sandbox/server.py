@@ -4,7 +4,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
 `/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`,
-`busy`, `servers`.
+`busy`, `servers`, `deployed`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from infra.sandbox import executions, process
+from infra.sandbox import executions, process, servers
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
@@ -43,6 +43,8 @@ CLIENT = b"gccl/"
 """Google's own client of Cloud Storage says so. It downloads from the `mediaLink` that it was told, whatever server it talks to."""
 HELD_SECONDS = 0.2
 """Real seconds until somebody who waits asks again, while the clock is held."""
+AHEAD = "ahead"
+"""What the store has the seconds under by which the clock is ahead: it goes back in no other server of the same folder."""
 CENTURY = 100 * 365 * 86400
 PROJECT = re.compile(r"[a-z][a-z0-9.:-]*")
 PLAIN = [
@@ -73,6 +75,7 @@ class Server:
             "machines": ("GET", self.machines),
             "busy": ("POST", self.busy),
             "servers": ("GET POST", self.servers),
+            "deployed": ("GET", self.deployed),
         }
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -208,6 +211,10 @@ class Server:
         self.cloud.machines.hold(sent)
         return {"held": self.cloud.machines.held}
 
+    def deployed(self, http: str, sent: Any) -> Any:
+        """What is deployed on each endpoint: whoever runs servers asks for it again and again."""
+        return {"endpoints": [{"name": name, "deployedModels": body["deployedModels"]} for name, body in servers.endpoints(self.cloud)]}
+
     def servers(self, http: str, sent: Any) -> Any:
         """Which process answers for which deployed model."""
         if http == "POST":
@@ -298,7 +305,9 @@ def serve(
         lock.write(str(os.getpid()).encode())
         lock.flush()
         threading.Thread(target=_ends_with, args=(folder / "lock", os.fstat(lock.fileno()).st_ino), daemon=True).start()
-        cloud = Cloud(Store(folder / "cloud.sqlite"), Clock(manual=manual_clock), masked=masked)
+        store = Store(folder / "cloud.sqlite")
+        clock = Clock(manual=manual_clock, ahead=float(store.fact(AHEAD) or 0), moved=lambda ahead: store.set_fact(AHEAD, ahead))
+        cloud = Cloud(store, clock, masked=masked)
         if currency:
             cloud.projects.set_currency(currency)
         for project in projects:

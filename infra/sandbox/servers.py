@@ -6,14 +6,31 @@ Only addresses of this machine are taken. They are kept in memory: a new server 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from infra.sandbox.endpoints import is_local
 
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
+
+HOST = "aiplatform.googleapis.com"
 GOLDEN = 0.6180339887498949
 """Requests are spread by the golden ratio: any few after each other are split nearly as the traffic split says, the same each time."""
 FIELDS = {"endpoint", "deployed_model", "base"}
+
+
+def served(endpoint: str, deployed: str) -> str:
+    """What a deployed model is called by whoever says that nobody answers for it."""
+    return f"{endpoint}/deployedModels/{deployed}"
+
+
+def endpoints(cloud: Cloud) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and body of each endpoint that has something deployed."""
+    for name, body in cloud.store.of_kind(HOST, "endpoints"):
+        if body.get("deployedModels"):
+            yield name, body
 
 
 class Servers:

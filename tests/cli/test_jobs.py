@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from infra.cli import jobs
 from infra.errors import SpecError
+from infra.local.attach.lines import Speaker
 from infra.operate import reach
+from infra.operate.jobs.desk import CONTAINER_LOG
 from infra.operate.jobs.lease import Owner
 from infra.sandbox.faults import Fault
 from tests.operate.jobs.night import BASE, PROJECT, REGION, KilledError, Night, settled
@@ -175,3 +179,43 @@ def test_several_stacks_want_a_name(night: Night, where: jobs.Where, stack_file:
     stack_file(base, "other")
     with pytest.raises(SpecError, match=r"--stack: is missing: there are several stacks\n  allowed: other, shop"):
         jobs.list_(where)
+
+
+def test_logs_are_the_runners_and_the_machines(night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of time; not those of another job, nor of before the run."""
+    assert jobs.run("nightly", where, asked()) == 0
+    capsys.readouterr()
+    runner = Speaker(PROJECT, "run.googleapis.com/stdout", {"type": "cloud_run_job", "labels": {"job_name": TASK}}, {})
+    other = replace(runner, resource={"type": "cloud_run_job", "labels": {"job_name": "another"}})
+    host = Speaker(PROJECT, CONTAINER_LOG, {"type": "gce_instance", "labels": {}}, {}, {"name": "shop-job-nightly"})
+    for speaker, line in ((host, "step 10"), (runner, '{"message": "it goes on"}'), (other, "no"), (host, "")):
+        body = {"logName": f"projects/{PROJECT}/logs/{quote(speaker.log, safe='')}", "resource": speaker.resource}
+        night.ask("POST", "logging.googleapis.com/v2/entries:write", body | {"entries": [speaker.entry(line)]})
+        night.wait(1)
+    jobs.logs("nightly", None, where, follow=False)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["who"], line["text"]) for line in lines] == [
+        ("shop-job-nightly", "step 10"),
+        (TASK, "it goes on"),
+        ("shop-job-nightly", ""),
+    ]
+
+
+@pytest.mark.parametrize("more", [{"zones": ["us-east5-b"]}, {"local": True}, {"follow": False}, {"data": ["a=b"]}, {"output": Path("x")}])
+def test_a_night_here_takes_nothing_else(where: jobs.Where, more: dict[str, Any]) -> None:
+    """It is the sandbox's, whole, and nothing is brought up before that is said."""
+    with pytest.raises(SpecError, match="--here: goes with --ask and --stack alone"):
+        jobs.run("nightly", where, asked(here=True, **more))
+
+
+@pytest.mark.parametrize("text", ["", "{", "u1", "{'user': 1}", "[" * 100_000])
+def test_what_is_asked_for_is_json(where: jobs.Where, text: str) -> None:
+    with pytest.raises(SpecError, match=r"--ask: .* is no JSON"):
+        jobs.run("nightly", where, asked(here=True, ask=[text]))
+    with pytest.raises(SpecError, match="--ask: is for --here"):
+        jobs.run("nightly", where, asked(ask=[text]))
+
+
+def test_a_night_here_is_of_a_job_of_the_file(where: jobs.Where) -> None:
+    with pytest.raises(SpecError, match=r"jobs.nightly: there is no such job in the stack file\n  allowed: the stack has no jobs"):
+        jobs.run("nightly", where, asked(here=True))

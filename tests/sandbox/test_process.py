@@ -29,11 +29,12 @@ def http(method: str, sandbox: process.Running, path: str, **more: object) -> ht
     return httpx.request(method, f"{sandbox.base}/{path}", trust_env=False, **more)  # type: ignore[arg-type]
 
 
-def test_starts_once_and_keeps_port_and_content_over_a_stop_and_a_kill(folder: Path) -> None:
+def test_starts_once_and_keeps_port_time_and_content_over_a_stop_and_a_kill(folder: Path) -> None:
     assert process.running(folder) is None
     first = process.start(folder, ["shop-prod"])
     assert process.start(folder) == first == process.running(folder)
     assert http("POST", first, NODES, params={"nodeId": "n"}, json=NODE).status_code == 200
+    moved = http("POST", first, "sandbox/clock", json={"seconds": 86400}).json()["time"]
     assert process.stop(folder)
     assert not process.stop(folder)
     second = process.start(folder)
@@ -42,6 +43,7 @@ def test_starts_once_and_keeps_port_and_content_over_a_stop_and_a_kill(folder: P
     os.kill(second.pid, signal.SIGKILL)
     os.waitpid(second.pid, 0)
     third = process.start(folder)
+    assert http("GET", third, "sandbox/status").json()["time"] > moved  # what was written in the store is of that day
     found = http("GET", third, f"{NODES}/n")
     assert found.json()["name"].endswith("/nodes/n")
     assert found.headers["Server"] == "ESF"

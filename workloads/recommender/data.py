@@ -22,6 +22,7 @@ import csv
 import io
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -275,11 +276,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workloads.recommender.data", description="Makes clicks and products up.")
     parser.add_argument("clicks", help="folder of the click logs: gs://BUCKET/NAME, or a path")
     parser.add_argument("pictures", help="folder of products and their pictures")
-    for name, default in (("users", 1500), ("items", 600), ("rows", 40_000), ("seed", 0)):
+    for name, default in (("users", 400), ("items", 240), ("rows", 20_000), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"default: {default}")
     options = parser.parse_args(arguments)
     if min(options.users, options.items, options.rows) < 1 or options.seed < 0:
         parser.error("users, items and rows are 1 or more, and seed is 0 or more")
+    # Of Python 3.11's end, at every import of Google's client.
+    warnings.filterwarnings("ignore", message="You are using a Python version", category=FutureWarning)
     try:
         to = {name: Folder(getattr(options, name)) for name in ("clicks", "pictures")}
         if full := [folder.location for folder in to.values() if folder.names()]:
@@ -294,8 +297,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FilesError as error:
         say(str(error))
         return 2
-    folders = ", ".join(folder.location for folder in to.values())
-    say(f"{options.rows} rows of {options.users} made-up people and {options.items} made-up products: {folders}")
+    where = " and ".join(folder.location for folder in to.values())
+    say(f"{where}: {options.rows} rows of {options.users} made-up people and {options.items} made-up products")
     return 0
 
 

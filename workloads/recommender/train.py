@@ -42,7 +42,9 @@ def parser(program: str) -> argparse.ArgumentParser:
     found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
     found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
     found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
-    found.add_argument("--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)")
+    found.add_argument(
+        "--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)"
+    )
     found.add_argument("--dimension", type=_positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
@@ -72,7 +74,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     from workloads.recommender.loop import Trainer
 
     clicks = int(data.clicks.clicked[data.train].sum())
-    batch = options.batch or (512 if options.small else _batch(clicks, _parts(options)))
+    batch = options.batch or (512 if options.small else batch_rows(clicks, _parts(options)))
     steps = options.steps or (LEAST_STEPS if options.small else max(LEAST_STEPS, 3 * clicks // batch))
     dimension = options.dimension or (32 if options.small else 128)
     trainer = Trainer(
@@ -105,7 +107,7 @@ def _parts(options: argparse.Namespace) -> int:
     return int(jax.device_count()) // int(options.model_parallel)
 
 
-def _batch(clicks: int, parts: int) -> int:
+def batch_rows(clicks: int, parts: int) -> int:
     """Rows of a step for a log of so many clicks: a power of two, filled up to a multiple of the parts."""
     fits = 1 << max(0, (clicks // BATCHES).bit_length() - 1)
     return -(-min(LARGEST_BATCH, max(SMALLEST_BATCH, fits)) // parts) * parts

@@ -9,14 +9,13 @@ from urllib.parse import quote
 import httpx
 
 from infra.errors import MachineError
+from infra.local.attach.lines import Speaker
 from infra.sandbox.endpoints import is_local
 
 SECONDS = 30.0
 COMPUTE = "compute.googleapis.com/compute/v1"
 TPU = "tpu.googleapis.com/v2"
 VERTEX = "aiplatform.googleapis.com/v1"
-LOG = "workload"
-"""Log that a container's lines are in."""
 
 
 class Sandbox:
@@ -47,13 +46,7 @@ class Sandbox:
 
     def endpoints(self) -> list[dict[str, Any]]:
         """Every endpoint that has something deployed."""
-        found = []
-        for one in self.own("GET", "resources")["resources"]:
-            words = one["name"].split("/")
-            if one["service"] == VERTEX.partition("/")[0] and words[4:5] == ["endpoints"] and len(words) == 6:
-                body = self._asked("GET", f"{VERTEX}/{one['name']}", missing=True)
-                if body and body.get("deployedModels"):
-                    found.append(body | {"name": one["name"]})
+        found: list[dict[str, Any]] = self.own("GET", "deployed")["endpoints"]
         return found
 
     def version(self, deployed: dict[str, Any]) -> dict[str, Any]:
@@ -67,14 +60,13 @@ class Sandbox:
         path = f"storage.googleapis.com/upload/storage/v1/b/{quote(bucket, safe='')}/o?uploadType=media&name={quote(name, safe='')}"
         self._asked("POST", path, body)
 
-    def log(self, project: str, labels: dict[str, str], lines: list[str], severity: str = "DEFAULT") -> None:
+    def log(self, speaker: Speaker, lines: list[str]) -> None:
         """Lines of a container, in the sandbox's Cloud Logging."""
-        entries = [{"textPayload": line, "severity": severity} for line in lines]
         body = {
-            "logName": f"projects/{project}/logs/{LOG}",
-            "resource": {"type": "generic_task", "labels": {"project_id": project}},
-            "labels": labels,
-            "entries": entries,
+            "logName": f"projects/{speaker.project}/logs/{quote(speaker.log, safe='')}",
+            "resource": speaker.resource,
+            "labels": speaker.labels,
+            "entries": [speaker.entry(line) for line in lines],
         }
         self._asked("POST", "logging.googleapis.com/v2/entries:write", body, missing=True)
 

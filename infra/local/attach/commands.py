@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 MACHINES = ("workloads.entry",)
-MODELS = ("workloads.serve", "workloads.entry")
+MODELS = ("workloads.serve",)
 RUNNERS = ("infra.operate.jobs", "infra.operate.jobs.sweep")
 """Modules that a machine's container, a deployed model's and a Cloud Run job's may run."""
 PYTHON = ("python", "python3")

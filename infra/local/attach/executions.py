@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from infra.errors import MachineError
 from infra.local.attach import commands
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.commands import ForeignError
 from infra.local.attach.hosts import NOT_STARTED
-from infra.local.attach.lines import Lines
+from infra.local.attach.lines import Lines, Speaker
 from infra.local.attach.process import Process
 
 NOTICE_SECONDS = 10.0
 """Between SIGTERM and SIGKILL. Source: https://cloud.google.com/run/docs/container-contract, "job termination", read 2026-11."""
+
+LOOKS_SECONDS = 0.05
+KILLED = 137
 
 
 @dataclass(slots=True)
@@ -28,11 +34,13 @@ class Attempt:
 class Executions:
     """Attempts that wait for somebody to run them."""
 
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None]) -> None:
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], heard: Callable[[Speaker, str], None]) -> None:
+        self._heard = heard
         self._sandbox = sandbox
         self._say = say
         self._running: dict[tuple[str, int, int], Attempt] = {}
         self._ended = False
+        self._first = True
 
     @property
     def busy(self) -> bool:
@@ -45,6 +53,11 @@ class Executions:
         for key, said in waiting.items():
             if key not in self._running and said["state"] == "pending":
                 self._start(key, said)
+            elif self._first and said["state"] == "running":
+                self._say(f"{_short(said)} has lost whoever ran it: Cloud Run begins it again")
+                self._moved(said, "failed", exit_code=KILLED, message="who ran it was ended")
+                self._ended = True
+        self._first = False
         for key, attempt in list(self._running.items()):
             attempt.lines.send(self._sandbox.log)
             if key not in waiting:  # cancelled, or over its time: nobody waits for it
@@ -67,7 +80,9 @@ class Executions:
             self._moved(said, "failed", exit_code=NOT_STARTED, message=str(error))
             return
         words = said["name"].split("/")
-        lines = Lines(words[1], {"job": words[5], "execution": words[-1], "attempt": str(said["attempt"])})
+        resource = {"type": "cloud_run_job", "labels": {"project_id": words[1], "location": words[3], "job_name": words[5]}}
+        labels = {"job": words[5], "execution": words[-1], "attempt": str(said["attempt"])}
+        lines = Lines(Speaker(words[1], "run.googleapis.com/stdout", resource, labels), self._heard)
         environment = commands.environment(os.environ, said["env"], self._sandbox.base)
         self._moved(said, "running")
         self._running[key] = Attempt(said, Process(command, environment, lines.add), lines)
@@ -76,9 +91,17 @@ class Executions:
     def _moved(self, said: dict[str, Any], state: str, **more: Any) -> None:
         self._sandbox.own("POST", "executions", {**{key: said[key] for key in ("name", "task", "attempt")}, "state": state, **more})
 
-    def kill(self) -> None:
+    def close(self) -> None:
+        """Ends all of them as Cloud Run does, and says that they failed: another attempt goes on once somebody is attached again."""
+        until = time.monotonic() + NOTICE_SECONDS
+        for attempt in self._running.values():
+            attempt.process.end(NOTICE_SECONDS)
+        while any(attempt.process.code() is None for attempt in self._running.values()) and time.monotonic() < until:
+            time.sleep(LOOKS_SECONDS)
         for attempt in self._running.values():
             attempt.process.kill()
+            with suppress(MachineError):  # it is over by now, or the sandbox is gone
+                self._moved(attempt.said, "failed", exit_code=attempt.process.code() or KILLED, message="who ran it was ended")
 
 
 def _short(said: dict[str, Any]) -> str:

@@ -13,8 +13,9 @@ from infra.errors import MachineError
 from infra.local.attach import commands
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.commands import ForeignError
-from infra.local.attach.lines import Lines
+from infra.local.attach.lines import Lines, Speaker
 from infra.local.attach.process import Process
+from infra.operate.jobs.desk import CONTAINER_LOG
 from infra.sandbox.machines import CONTAINER
 
 RUN = "accelform-run"
@@ -60,8 +61,9 @@ class Machine:
 class Hosts:
     """Every machine with a job's container."""
 
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], notice: float) -> None:
+    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], notice: float, heard: Callable[[Speaker, str], None]) -> None:
         self._sandbox = sandbox
+        self._heard = heard
         self._say = say
         self._notice = notice
         self._known: dict[str, Machine] = {}
@@ -121,7 +123,7 @@ class Hosts:
         for machine in together:
             for _ in range(machine.count):
                 labels = {"machine": machine.name, "zone": machine.entry["zone"], "host": str(number), **machine.entry["labels"]}
-                host = Host(number, Lines(machine.entry["project"], labels))
+                host = Host(number, Lines(_speaker(machine.entry, machine.name, labels), self._heard))
                 machine.hosts.append(host)
                 self._run(machine, host, peers | ({"WL_PROCESS_ID": str(number)} if several else {}))
                 number += 1
@@ -176,6 +178,13 @@ class Hosts:
             for host in machine.hosts:
                 if host.process is not None and host.code is None:
                     host.process.kill()
+
+
+def _speaker(entry: dict[str, Any], name: str, labels: dict[str, str]) -> Speaker:
+    """As the driver of a host's container writes. Source: https://docs.docker.com/engine/logging/drivers/gcplogs/, read 2026-11."""
+    project, zone = entry["project"], entry["zone"]
+    resource = {"type": "gce_instance", "labels": {"project_id": project, "zone": zone, "instance_id": name}}
+    return Speaker(project, CONTAINER_LOG, resource, labels, {"name": name, "zone": zone})
 
 
 def free_port() -> int:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from infra.errors import MachineError
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.executions import Executions
 from infra.local.attach.hosts import Hosts
-from infra.local.attach.models import Models
+from infra.local.attach.lines import Speaker
+from infra.local.attach.models import Answers, Models
 
 HOLD_SECONDS = 15.0
-"""Real seconds for which each look says that somebody is here: the sandbox's clock is not moved on while a job's container runs."""
+"""Real seconds for which each look says that somebody is here: the sandbox's clock is not moved on while a job's container runs, or a
+deployed model's server is on its way."""
 LOOKS_SECONDS = 0.1
 NOTICE_SECONDS = 30.0
 """From SIGTERM to SIGKILL. Source: https://cloud.google.com/compute/docs/instances/spot: a shutdown period of up to 30 seconds."""
@@ -27,18 +31,28 @@ class Attached:
     Args:
         base: Address of the sandbox, such as `http://127.0.0.1:9555`.
         say: Gets a sentence for each thing that happens. (default: nobody hears it)
+        heard: Gets each line that a machine's container or a runner prints, from another thread.
+        met: Gets each deployed model whose server answers, before the sandbox knows of it: until then its clock is held.
         notice: Real seconds from SIGTERM to SIGKILL.
 
     Raises:
         MachineError: The address is not of this machine.
     """
 
-    def __init__(self, base: str, say: Callable[[str], None] = lambda text: None, *, notice: float = NOTICE_SECONDS) -> None:
+    def __init__(
+        self,
+        base: str,
+        say: Callable[[str], None] = lambda text: None,
+        *,
+        heard: Callable[[Speaker, str], None] = lambda speaker, line: None,
+        met: Callable[[Answers], None] = lambda answers: None,
+        notice: float = NOTICE_SECONDS,
+    ) -> None:
         self._sandbox = Sandbox(base)
         self._holder = f"attach-{os.getpid()}-{id(self)}"
-        self.hosts = Hosts(self._sandbox, say, notice)
-        self.executions = Executions(self._sandbox, say)
-        self.models = Models(self._sandbox, say)
+        self.hosts = Hosts(self._sandbox, say, notice, heard)
+        self.executions = Executions(self._sandbox, say, heard)
+        self.models = Models(self._sandbox, say, met)
 
     def __enter__(self) -> Self:
         return self
@@ -65,7 +79,7 @@ class Attached:
         self.models.step()
 
     def _hold(self, seconds: float) -> None:
-        self._sandbox.own("POST", "busy", {"holder": self._holder, "seconds": seconds, "done": self.hosts.done})
+        self._sandbox.own("POST", "busy", {"holder": self._holder, "seconds": seconds, "done": [*self.hosts.done, *self.models.done]})
 
     def run(self, *, once: bool = False, until: Callable[[], bool] = lambda: False) -> None:
         """Goes on until *until*; with *once*, until nothing is left to do."""
@@ -76,7 +90,10 @@ class Attached:
             time.sleep(LOOKS_SECONDS)
 
     def close(self) -> None:
-        """Ends every process at once."""
-        for part in (self.hosts, self.executions, self.models):
-            part.kill()
+        """Ends every process: runners let go of their runs, the others end at once."""
+        self.hosts.kill()
+        self.executions.close()
+        self.models.kill()
+        with suppress(MachineError):  # the sandbox is gone
+            self._hold(0)
         self._sandbox.close()

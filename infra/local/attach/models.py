@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from infra.errors import MachineError
 from infra.local.attach import commands
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.commands import ForeignError
 from infra.local.attach.hosts import free_port
-from infra.local.attach.lines import Lines
+from infra.local.attach.lines import Lines, Speaker
 from infra.local.attach.process import Process
+from infra.sandbox.servers import served
 
 NOTICE_SECONDS = 30.0
 LOOKS_SECONDS = 0.5
@@ -27,21 +30,44 @@ HEALTH_SECONDS = 2.0
 class Server:
     base: str
     health: str
+    predict: str
     process: Process
     lines: Lines
     ready: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A deployed model whose server answers."""
+
+    endpoint: str
+    id: str
+    url: str
+    """Where the server itself is asked for predictions."""
+
+
 class Models:
     """Servers by endpoint and id of the deployed model. One that ended is not started again: its model is deployed anew for that."""
 
-    def __init__(self, sandbox: Sandbox, say: Callable[[str], None], wall: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        say: Callable[[str], None],
+        met: Callable[[Answers], None],
+        wall: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._met = met
         self._sandbox = sandbox
         self._say = say
         self._servers: dict[tuple[str, str], Server | None] = {}
         self._leaving: list[Server] = []
         self._wall = wall
         self._next = 0.0
+
+    @property
+    def done(self) -> list[str]:
+        """Those that nobody answers for here, and that nobody need wait for."""
+        return [served(*key) for key, server in self._servers.items() if server is None]
 
     @property
     def busy(self) -> bool:
@@ -82,10 +108,12 @@ class Models:
         own |= {"AIP_HTTP_PORT": str(port), "AIP_STORAGE_URI": version.get("artifactUri", ""), "JAX_PLATFORMS": "cpu"}
         own |= {"AIP_DEPLOYED_MODEL_ID": key[1], "AIP_ENDPOINT_ID": key[0].rpartition("/")[2]}
         words = key[0].split("/")
-        lines = Lines(words[1], {"endpoint_id": words[-1], "deployed_model_id": key[1]})
+        labels = {"endpoint_id": words[-1], "deployed_model_id": key[1]}
+        resource = {"type": "aiplatform.googleapis.com/Endpoint", "labels": {"location": words[3], "endpoint_id": words[-1]}}
+        lines = Lines(Speaker(words[1], "aiplatform.googleapis.com/prediction_container", resource, labels))
         process = Process(command, commands.environment(os.environ, own, self._sandbox.base), lines.add)
         self._say(f"deployed model {key[1]} is served by {' '.join(command[2:])} on port {port}")
-        return Server(f"http://127.0.0.1:{port}", routes["AIP_HEALTH_ROUTE"], process, lines)
+        return Server(f"http://127.0.0.1:{port}", routes["AIP_HEALTH_ROUTE"], routes["AIP_PREDICT_ROUTE"], process, lines)
 
     def _follow(self, key: tuple[str, str], server: Server) -> None:
         server.lines.send(self._sandbox.log)
@@ -96,6 +124,7 @@ class Models:
             self._servers[key] = None
         elif not server.ready and _is_healthy(server):
             server.ready = True
+            self._met(Answers(*key, f"{server.base}{server.predict}"))
             self._tell(key, server.base)
             self._say(f"deployed model {key[1]} answers")
 
@@ -103,9 +132,13 @@ class Models:
         self._sandbox.own("POST", "servers", {"endpoint": key[0], "deployed_model": key[1], "base": base})
 
     def kill(self) -> None:
-        for server in [*self._servers.values(), *self._leaving]:
+        for key, server in self._servers.items():
             if server is not None:
                 server.process.kill()
+                with suppress(MachineError):  # the sandbox is gone
+                    self._tell(key, "")
+        for server in self._leaving:
+            server.process.kill()
 
 
 def _is_healthy(server: Server) -> bool:

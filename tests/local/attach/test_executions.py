@@ -83,3 +83,30 @@ def test_container_that_is_no_runner_of_ours_fails(runner: Shop, more: dict[str,
 
     assert ended(runner, name)["failedCount"] == 1
     assert "allowed: python -m infra.operate.jobs" in runner.said[0]
+
+
+def test_runner_is_let_go_of_and_gone_on_with(runner: Shop, tmp_path: Path) -> None:
+    """At the end each runner hears of it, and its attempt has failed: the next who is attached begins another."""
+    waits = "import time\nprint('waits', flush=True)\nwhile True:\n    time.sleep(0.01)\n"
+    program = tmp_path / "programs" / "infra" / "operate" / "jobs" / "__main__.py"
+    program.write_text(waits)
+    name = started(runner, 0, retries=1)
+    with runner.attached() as attached:
+        attached.run(until=lambda: any("runs -m" in one for one in runner.said))
+    assert ended(runner, name) == {"succeededCount": 0, "failedCount": 0, "retriedCount": 1}
+
+    program.write_text(JOB)
+    with runner.attached() as attached:
+        attached.run(once=True)
+    assert ended(runner, name)["succeededCount"] == 1
+
+
+def test_attempt_of_hands_that_were_killed_is_begun_again(runner: Shop) -> None:
+    """They could not say how it ended: nobody runs it any more."""
+    name = started(runner, 0, retries=1)
+    runner.ask("POST", "sandbox/executions", {"name": name, "attempt": 0, "state": "running"})
+    with runner.attached() as attached:
+        attached.run(once=True)
+
+    assert ended(runner, name) == {"succeededCount": 1, "failedCount": 0, "retriedCount": 1}
+    assert "has lost whoever ran it" in runner.said[0]

@@ -19,7 +19,7 @@ def lines(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, s
     """What goes to Cloud Logging: labels and line."""
     found: list[tuple[dict[str, str], str]] = []
     monkeypatch.setattr(
-        "infra.local.attach.cloud.Sandbox.log", lambda _, project, labels, lines: found.extend((labels, one) for one in lines)
+        "infra.local.attach.cloud.Sandbox.log", lambda _, speaker, lines: found.extend((speaker.labels, one) for one in lines)
     )
     return found
 

@@ -8,7 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
+from infra.components.model import ModelSpec
+from infra.local.attach import commands
+from infra.local.attach.models import Answers
 from tests.local.attach.conftest import PROJECT, Shop
+from workloads.job import PROGRAMS
 
 VERTEX = "aiplatform.googleapis.com/v1"
 PARENT = f"projects/{PROJECT}/locations/us-east5"
@@ -60,15 +64,48 @@ def test_predictions_go_by_the_traffic_split(served: Shop) -> None:
     assert (bad.status_code, bad.json()["error"]["message"]) == (400, "bad instance")
 
 
+def test_clock_is_held_until_a_servers_speed_is_known(served: Shop) -> None:
+    """A rollout's hour would else be over before its version answers. What is met is told before the sandbox knows of it."""
+    deploy(served, "1", {"0": 100}, ["python", "-m", "workloads.serve", "serve_recommender"])
+    met: list[Answers] = []
+    known: list[Any] = []
+
+    def meet(answers: Answers) -> None:
+        met.append(answers)
+        known.append(served.ask("GET", "sandbox/servers")["servers"])
+        assert served.cloud.machines.held
+        assert httpx.post(answers.url, json={"instances": [7]}, trust_env=False).status_code == 200
+
+    with served.attached(met=meet) as attached:
+        attached.run(until=lambda: any("answers" in one for one in served.said))
+        assert not served.cloud.machines.held
+
+    assert [(one.endpoint, one.id) for one in met] == [(ENDPOINT, "1")]
+    assert known == [[]]
+    assert served.ask("GET", "sandbox/servers") == {"servers": []}
+    assert not served.cloud.machines.held
+
+
+def test_every_program_that_serves_is_let_in() -> None:
+    """What the stack file's models are started with is what is started here."""
+    for name, program in PROGRAMS.items():
+        if program.kind == "serve":
+            container = ModelSpec(workload=name).container("image")
+            assert tuple(container["command"]) == program.command
+            assert commands.local(container, commands.MODELS)[-1] == name
+        else:
+            assert commands.local({"command": list(program.command)}, commands.MACHINES)[-1] == name
+
+
 def test_foreign_model_is_not_served_and_a_dead_server_is_forgotten(served: Shop) -> None:
     deploy(served, "1", {"0": 100}, ["nginx"])
     with served.attached() as attached:
         attached.run(once=True)
+        attached.step()
 
         assert served.ask("GET", "sandbox/servers") == {"servers": []}
-    assert served.said == [
-        "deployed model 1 is not served here: the container 'serve:1' runs 'nginx'; allowed: python -m workloads.serve or python -m workloads.entry"
-    ]
+        assert not served.cloud.machines.held
+    assert served.said == ["deployed model 1 is not served here: the container 'serve:1' runs 'nginx'; allowed: python -m workloads.serve"]
 
 
 @pytest.mark.parametrize("base", ["http://10.0.0.1:80", "https://127.0.0.1:80", "http://127.0.0.1:80/x", "http://u:p@127.0.0.1:80", 7])

@@ -9,7 +9,7 @@ import pytest
 
 from workloads.contract import InputError
 from workloads.files import Folder
-from workloads.recommender.data import CLICK_COLUMNS, HISTORY, histories, read_clicks, read_products, write_example
+from workloads.recommender.data import CLICK_COLUMNS, HISTORY, histories, main, read_clicks, read_products, write_example
 
 PRODUCTS = "item,category,price,picture\na,shoes,10,a.png\nb,shoes,,\nc,,1000,c.png\n"
 CLICKS = "user,item,time,ad,clicked,purchased\n"
@@ -141,3 +141,17 @@ def test_what_is_made_up_is_the_same_each_time_and_can_be_read(tmp_path: Path) -
     assert all(folders[0].read(name) == folders[1].read(name) for name in folders[0].names())
     assert folders[0].child("clicks").read("clicks-00000.csv").decode().splitlines()[0] == ",".join(CLICK_COLUMNS)
     assert 0 < clicks.purchased.sum() < clicks.clicked.sum() < len(clicks) == 300
+
+
+def test_made_up_folders_are_filled_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two folders that training reads. Where something is already, nothing is made up: it may be a shop's own."""
+    clicks, pictures = str(tmp_path / "clicks"), str(tmp_path / "else" / "pictures")
+    words = [clicks, pictures, "--users", "20", "--items", "12", "--rows", "300"]
+    assert main(words) == 0
+    assert len(read_clicks(Folder(clicks), read_products(Folder(pictures)))) == 300
+    assert "300 rows of 20 made-up people" in capsys.readouterr().err
+    assert main(words) == 2
+    assert "nothing is made up beside them" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "a"), str(tmp_path / "b"), "--rows", "0"])
+    assert not (tmp_path / "a").exists()

@@ -12,6 +12,7 @@ import pytest
 from tests.workloads.jobs import Job
 from workloads.files import FilesError, Folder
 from workloads.recommender.data import write_example
+from workloads.recommender.train import batch_rows
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +130,11 @@ def test_shared_tables_and_bfloat16_learn_the_same(tmp_path: Path, compiled: Pat
     np.testing.assert_allclose(curves["shared"], curves["plain"], rtol=1e-5)
     np.testing.assert_allclose(curves["short"], curves["plain"], rtol=0.02)
     assert curves["short"] != curves["plain"]
+
+
+@pytest.mark.parametrize(
+    ("clicks", "parts", "rows"), [(0, 4, 256), (7000, 4, 256), (8192, 4, 512), (100_000, 4, 4096), (10**9, 4, 8192), (7000, 24, 264)]
+)
+def test_a_short_log_is_learned_in_small_steps(clicks: int, parts: int, rows: int) -> None:
+    """A log of a night has few clicks: in batches of 8192 a model would take a step or two. Every device has its part."""
+    assert batch_rows(clicks, parts) == rows
