@@ -42,6 +42,7 @@ REPORT, ARTEFACT = "report.json", "model"
 """What a program leaves in its run's folder when it ends well."""
 METRICS = "metrics: "
 """What the line of a version's description begins with that has its metrics as JSON."""
+REPORT_BYTES = 1_000_000
 METRICS_MOST = 50
 """More are no report: they would not fit in a description, whose longest length no source says."""
 TRIES = 4
@@ -188,11 +189,15 @@ class HandOver:
         Metrics by name, as they are kept: what is no finite number as text. One that is null could not be measured, and is left out.
 
         Raises:
-            ReportError: There is no report, or it is none.
+            ReportError: There is no report, it is none, or it is too long to be one.
         """
         parts = urlsplit(address)
+        where = {"bucket": parts.netloc, "object": parts.path.lstrip("/")}
         try:
-            content = self._google.content("storage.v1", "objects.get_media", bucket=parts.netloc, object=parts.path.lstrip("/"))
+            size = int(self._google.call("storage.v1", "objects.get", **where, fields="size")["size"])
+            if size > REPORT_BYTES:  # read, it would end the runner, and each one after it: memory is small there
+                raise ReportError(f"{address}: has {size} bytes, and is no report\n  allowed: {REPORT_BYTES} bytes")
+            content = self._google.content("storage.v1", "objects.get_media", **where)
         except GoogleError as error:
             if error.code != MISSING:
                 raise

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from infra.catalog import tpu, zones
 from infra.job_plan import JobPlan, MachinePlan
 from infra.operate.jobs import lease, reasons, records, tries
 from infra.operate.jobs.fleet import Fleet
@@ -107,6 +108,9 @@ class Wish:
         for zone in zones:
             if zone.rpartition("-")[0] != plan.region or not zone.rpartition("-")[2]:
                 raise ValueError(f"zone {zone!r} is not in the job's region; allowed: zones of {plan.region}")
+            # A zone that there is not is refused by every call: no machine could be looked for there, and the run would never end.
+            if zone not in (there := offered(plan)):
+                raise ValueError(f"zone {zone!r} has no {plan.accelerator_type}; allowed: {', '.join(there)}")
         return cls(tuple(dict.fromkeys(zones)), tuple(dict.fromkeys(provisioning)))
 
 
@@ -220,8 +224,8 @@ class Runner:
                 "reason": "",
             }
         )
-        zones = ", ".join(self.journal.data["zones"])
-        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {zones}")
+        places = ", ".join(self.journal.data["zones"])
+        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
 
     def _taken(self) -> Ended:
         data = self.journal.data
@@ -516,8 +520,8 @@ class Runner:
         return [way for way in self._plan.machines if not chosen or way.provisioning in chosen]
 
     def _fleet(self) -> Fleet:
-        zones = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
-        return Fleet(self._google, self._plan, zones, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
+        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
+        return Fleet(self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
 
     def _tries(self) -> list[Try]:
         return [Try.read(row) for row in self.journal.data["tries"]]
@@ -649,6 +653,15 @@ class _Kept:
 def run_id(now: float) -> str:
     """A run's id, by the moment of its beginning: `20261201T180000Z`."""
     return dt.datetime.fromtimestamp(now, dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def offered(plan: JobPlan) -> list[str]:
+    """Zones of the job's region that have its accelerator: its own, and those that the catalogue knows besides."""
+    try:
+        every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
+    except tpu.UnknownAcceleratorType:
+        every = set()
+    return [*plan.zones, *sorted(zone for zone in every - set(plan.zones) if zone.rpartition("-")[0] == plan.region)]
 
 
 def _rows(rows: Sequence[Try]) -> list[dict[str, Any]]:

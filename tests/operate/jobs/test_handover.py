@@ -194,6 +194,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "no JSON": (reports("{"), "failed", "is no report"),
     "no metrics": (reports('{"loss": 1}'), "failed", "is no report"),
     "a list": (reports("[1]"), "failed", "is no report"),
+    "too long": (reports('{"metrics": {}}' + " " * 1_000_000), "failed", "has 1000015 bytes, and is no report"),
     "a text": (reports({"recall_at_20": "0.3", "loss": 0.1}), "failed", "no number, or no name of a metric: 'recall_at_20'"),
     "a yes": (reports({"recall_at_20": True, "loss": 0.1}), "failed", "no number"),
     "a name of two lines": (reports({"a\nmetrics: {}": 1}), "failed", "no name of a metric"),

@@ -16,6 +16,7 @@ from infra.operate.jobs.handover import HandOver
 from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.runner import Wish
 from infra.operate.jobs.tries import Try
+from infra.operate.jobs.words import Said
 from infra.operate.times import Time
 from infra.provider.json_object import JsonObject
 from infra.sandbox.faults import Fault
@@ -101,6 +102,8 @@ def test_a_zone_and_a_way_may_be_chosen_for_one_run(night: Night) -> None:
     assert (row["zone"], row["provisioning"]) == ("us-east5-b", "on-demand")
     with pytest.raises(ValueError, match="is not in the job's region"):
         Wish.of(night.plan, ["us-central1-a"], [])
+    with pytest.raises(ValueError, match="'us-east5-zzz' has no v6e-1; allowed: us-east5-a, us-east5-b"):
+        Wish.of(night.plan, ["us-east5-zzz"], [])
     with pytest.raises(ValueError, match="allowed: spot, on-demand"):
         Wish.of(night.plan, [], ["flex-start"])
 
@@ -347,6 +350,12 @@ def test_the_same_execution_goes_on_at_once_and_another_one_waits_for_the_lease(
     assert night.run(Owner("nightly-1", 2, "nightly-1")) == ended
     assert night.sent - sent <= 3
     settled(night)
+
+
+def test_a_word_of_a_host_that_there_is_not_says_nothing_for_another() -> None:
+    """Two hosts: one of them has ended well, and an object of number 7 stands there."""
+    assert Said({0: 0, 7: 0}).verdict(2) == "unheard"
+    assert Said({0: 0, 1: 0}).verdict(2) == "succeeded"
 
 
 def test_a_stop_is_seen_and_leaves_nothing(night: Night) -> None:
