@@ -154,12 +154,17 @@ class Runner:
         Goes on with the run that is open and nobody's, else begins one.
 
         Raises:
-            ProviderError: The cloud refused, or did not answer: the next one goes on.
+            ProviderError: The cloud refused, did not answer, or somebody else works on a rollout there: the next one goes on.
         """
         data, now = self.journal.data, self._time.now()
         try:
             if self.journal.is_open:
-                return self._taken() if self._owner.may_take(data["lease"], now) else self._skipped(now)
+                if not self._owner.may_take(data["lease"], now):
+                    return self._skipped(now)
+                if self._owner.execution not in ("", data.get("execution")):  # a night without a run of its own is on record
+                    reason = f"run {data['id']} was open and nobody's, and was gone on with instead"
+                    records.skipped(self._google, self._plan, run_id(now), moment(now), reason)
+                return self._taken()
             if self._owner.execution and data.get("execution") == self._owner.execution:
                 return Ended(data["id"], data["result"], data["reason"])  # it ended, and its process did before it could say so
             self._begin(now)
@@ -242,6 +247,16 @@ class Runner:
         return Ended(data["id"], SKIPPED, reason)
 
     def _fenced(self, error: TakenOverError) -> Ended:
+        """
+        Raises:
+            TakenOverError: It is a rollout that somebody else works on: the run is this one's still, and is to be gone on with.
+        """
+        try:
+            self.journal.look()
+        except TakenOverError:
+            pass
+        else:
+            raise error
         self._say(FENCED, str(error))
         return Ended(str(self.journal.data.get("id", "")), FENCED, str(error))
 

@@ -17,6 +17,7 @@ from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.runner import Wish
 from infra.operate.jobs.tries import Try
 from infra.operate.jobs.words import Said
+from infra.operate.journal import TakenOverError
 from infra.operate.times import Time
 from infra.provider.json_object import JsonObject
 from infra.sandbox.faults import Fault
@@ -459,6 +460,34 @@ def test_what_becomes_of_the_model_is_kept_step_by_step_under_the_lease() -> Non
     settled(night)
     record = night.record()
     assert (record["model_version"], record["outcome"], record["gate"]["reason"]) == ("7", "promoted", "0.3 > 0.2")
+
+
+def test_a_rollout_that_somebody_else_works_on_is_no_end_of_the_run() -> None:
+    """The run is this runner's still: it ends badly, so that Cloud Run begins it again, and does not say that another one has it."""
+    night = Night(registers=REGISTERS)
+
+    class Busy(Slow):
+        def advance(self, run: str, kept: Mapping[str, Any]) -> dict[str, Any] | None:
+            raise TakenOverError("another run works on this rollout now")
+
+    with pytest.raises(TakenOverError, match="this rollout"):
+        night.runner(Owner("nightly-1", 0, "nightly-1"), judge=Busy).run()
+    assert night.journal["phase"] == "judged"
+    assert night.runner(Owner("nightly-1", 1, "nightly-1"), judge=Slow).run().result == "succeeded"
+    settled(night)
+
+
+def test_a_night_that_went_on_with_an_earlier_run_is_on_record(night: Night) -> None:
+    """The run of the night before was nobody's: this one ends it, and begins none of its own, which is told."""
+    night.kill_at, night.kill_after = 40, True
+    with pytest.raises(KilledError):
+        night.run(Owner("nightly-1", 0, "nightly-1"))
+    night.kill_at = None
+    night.wait(24 * 3600)
+    ended = night.run(Owner("nightly-2", 0, "nightly-2"))
+    first, second = (records.read(night.google(), night.plan.state, run) for run in records.every(night.google(), night.plan.state))
+    assert (first["run"], second["result"]) == (ended.run, "skipped")
+    assert second["reason"] == f"run {ended.run} was open and nobody's, and was gone on with instead"
 
 
 def test_a_run_without_a_report_registers_nothing_and_has_failed() -> None:
