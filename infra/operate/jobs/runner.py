@@ -36,6 +36,7 @@ from infra.provider.server import ProviderError
 from workloads.contract import TrainSettings
 
 ENDED = ("ended",)
+PHASES = ("begun", "seeking", "making", "running", "clearing", "judged", "closing")
 POLL_SECONDS = 30.0
 BACKOFF_SECONDS = (60.0, 600.0)
 """Between two rounds over all zones: at first, and at most."""
@@ -47,6 +48,9 @@ GRACE_SECONDS = 120.0
 """How long the other hosts are waited for once one has ended badly: who was taken away first says so last."""
 TROUBLE_SECONDS = 900.0
 """How long a machine that works, or comes, is left alone though the cloud does not answer."""
+REFUSED = (400, 401, 403)
+REFUSED_SECONDS = 86_400.0
+"""How long somebody has to mend a permission that is missing once the machine is gone. Then the next night may train again."""
 LEAST_SECONDS = 60
 """With less than this left no machine is made."""
 FLEX_LEAST_SECONDS = 600
@@ -146,6 +150,7 @@ class Runner:
         self._judge = judge
         self._wish = wish or Wish()
         self.journal = Journal(google, f"{plan.state}/job.json", ENDED, "job")
+        self._check()
 
     # What may be asked of it
 
@@ -205,6 +210,23 @@ class Runner:
         held = self.journal.data.get("lease", {})
         if self.journal.is_open and held.get("owner") == self._owner.name:
             self.journal.note(lease={**held, "until": moment(self._time.now())})
+
+    def _check(self) -> None:
+        """
+        Raises:
+            ProviderError: The journal is of no run: somebody wrote it by hand.
+        """
+        data = self.journal.data
+        try:
+            if self.journal.is_open:
+                self._tries()
+                lease.ends(data["lease"])
+                known = self.journal.phase in PHASES and isinstance(data["lease"]["owner"], str)
+                if not known or any(key not in data for key in ("id", "zones", "provisioning", "output", "restarts", "kept", "began")):
+                    raise ValueError(self.journal.phase)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            fix = "remove the object: the sweep then takes away what machine there is"
+            raise ProviderError(f"{self.journal.address}: is no journal of a run ({type(error).__name__}: {error})\n  fix: {fix}") from None
 
     def _begin(self, now: float) -> None:
         run = run_id(now)
@@ -497,6 +519,13 @@ class Runner:
         except CancelledError:
             self.journal.look()  # it was ended since another runner has it
             raise
+        except GoogleError as error:
+            # In the midst of a rollout to leave it would be worse than to stay.
+            silent = self._time.now() - lease.seconds(self._tries()[-1].ended)
+            if error.code not in REFUSED or silent < REFUSED_SECONDS or self.journal.data["kept"].get("phase") == "rolling":
+                raise
+            self._close("failed", f"the machine is gone for {silent / 3600:.0f} h, and what it made is still refused: {error}")
+            return
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)

@@ -14,12 +14,14 @@ from infra.operate.jobs import records
 from infra.operate.jobs.fleet import StaysError
 from infra.operate.jobs.handover import HandOver
 from infra.operate.jobs.lease import Owner
-from infra.operate.jobs.runner import Wish
+from infra.operate.jobs.runner import Ended, Wish
 from infra.operate.jobs.tries import Try
 from infra.operate.jobs.words import Said
 from infra.operate.journal import TakenOverError
 from infra.operate.times import Time
+from infra.provider.calls import GoogleError
 from infra.provider.json_object import JsonObject
+from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
 from tests.operate.jobs.night import BEGAN, NAME, PROJECT, KilledError, Night, settled
 
@@ -488,6 +490,50 @@ def test_a_night_that_went_on_with_an_earlier_run_is_on_record(night: Night) -> 
     first, second = (records.read(night.google(), night.plan.state, run) for run in records.every(night.google(), night.plan.state))
     assert (first["run"], second["result"]) == (ended.run, "skipped")
     assert second["reason"] == f"run {ended.run} was open and nobody's, and was gone on with instead"
+
+
+def test_what_is_refused_for_a_day_ends_the_run() -> None:
+    """Somebody may mend it before that. Were the run open for ever, each night would go on with it, and train nothing."""
+    night = Night(registers=REGISTERS)
+    night.cloud.faults.add(Fault(do="error", path="report.json", code=403, message="does not have storage.objects.get access"))
+
+    def run() -> Ended:
+        return night.runner(judge=lambda time: HandOver(night.google(), night.plan, time, night.events.append)).run()
+
+    with pytest.raises(GoogleError):
+        run()
+    night.wait(23 * 3600)
+    with pytest.raises(GoogleError):
+        run()
+    night.wait(3600)
+    ended = run()
+    assert ended.result == "failed"
+    assert "the machine is gone for 24 h, and what it made is still refused: googleapi: Error 403" in ended.reason
+    settled(night)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"phase": "odd", "id": "20270115T080000Z", "lease": {}, "tries": []},
+        {"phase": "running"},
+        {"phase": "making", "id": "x", "lease": {"owner": "a", "until": "yesterday"}, "tries": []},
+        {"phase": "making", "tries": [{"number": 1}]},
+    ],
+)
+def test_a_journal_of_no_run_is_said(night: Night, written: dict[str, Any]) -> None:
+    """Somebody wrote it by hand: nothing is done, and what to do is told."""
+    JsonObject(night.google(), f"{night.plan.state}/job.json").write({"version": 1, **written}, 0)
+    with pytest.raises(ProviderError, match="is no journal of a run"):
+        night.run()
+
+
+def test_a_machine_that_may_not_be_deleted_is_named(night: Night) -> None:
+    """Nobody else would know which one costs money."""
+    night.cloud.faults.add(Fault(do="error", method="DELETE", code=403, message="Required permission"))
+    with pytest.raises(ProviderError, match="Error 403"):
+        night.run()
+    assert "instance in us-east5-a, RUNNING: stays, and costs money" in night.said("machine")[-1]
 
 
 def test_a_run_without_a_report_registers_nothing_and_has_failed() -> None:
