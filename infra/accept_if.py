@@ -126,9 +126,11 @@ def _judged(term: Term, candidate: Mapping[str, float], champion: Mapping[str, f
 
 def _exact(value: object) -> Fraction | None:
     """A number as it is written; None where it is none, or not finite."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+    if isinstance(value, int):  # of any length: it may be longer than a float goes
+        return Fraction(value)
+    return Fraction(repr(value)) if math.isfinite(value) else None
 
 
 def _missing(metric: str, whose: str, metrics: Mapping[str, float]) -> str:

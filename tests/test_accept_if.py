@@ -111,6 +111,12 @@ def test_a_limit_is_met_exactly() -> None:
     assert not verdict("recall > 0.98 * champion", {"recall": 0.147}, {"recall": 0.15})[0]
 
 
+def test_a_whole_number_may_be_longer_than_a_float_goes() -> None:
+    """A report may say any: it is compared, and ends no runner."""
+    assert verdict("recall > champion", {"recall": 10**400}, {"recall": 0.2})[0]
+    assert not verdict("recall > champion", {"recall": 0.2}, {"recall": 10**400})[0]
+
+
 def test_every_broken_comparison_is_told() -> None:
     accepted, reason = verdict(
         "recall>=0.98*champion and loss<=champion-0.1 and n > 0", {"recall": 0.1, "loss": 0.7, "n": 1}, {"recall": 0.2, "loss": 0.7}

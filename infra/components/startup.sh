@@ -102,6 +102,11 @@ pull() {
   docker pull --quiet "$IMAGE"
 }
 
+# Whether the machine is being stopped or taken away. Docker may have been told before this script was.
+going() {
+  [[ -n $STOPPING || $(systemctl is-system-running 2>/dev/null) == stopping || $(metadata instance/preempted 2>/dev/null) == TRUE ]]
+}
+
 STOPPING=
 stop() {
   STOPPING=yes
@@ -136,5 +141,10 @@ child=$!
 # A trap ends `wait` before the child has ended.
 while kill -0 "$child" 2>/dev/null; do wait "$child"; done
 code=$(<"$ended")
-# Without a code nobody knows how it ended: silence means that the machine was taken away.
+# Without a code nobody knows how it ended: silence means that the machine was taken away. So does another code than those that a program
+# chooses when it is told to stop: what was killed before it had saved, or had taken SIGTERM at all, has not failed.
+if [[ -n $code && ! $code =~ ^(0|143)$ ]] && going; then
+  say "the container ended with $code as the machine goes"
+  exit 1
+fi
 [[ -n $code ]] && report "$code"

@@ -33,6 +33,7 @@ case $url in
       ((left > 0)) && { echo $((left - 1)) >"$FAKE/late/$key"; exit 22; }
     fi
     cat "$FAKE/metadata/$key" 2>/dev/null || exit 22 ;;
+  */preempted) cat "$FAKE/preempted" 2>/dev/null ;;
   */token) echo '{"access_token": "secret-token"}' ;;
   *upload*)
     [[ -e $FAKE/deaf ]] && { rm "$FAKE/deaf"; exit 22; }
@@ -46,7 +47,7 @@ case $1 in
   stop) echo "$*" >"$FAKE/stopped"; kill -TERM "$(<"$FAKE/container")" ;;
   run)
     printf '%s\\0' "${@:2}" >"$FAKE/run"
-    trap 'echo saved >"$FAKE/saved"; kill $!; exit 143' TERM
+    trap 'echo saved >"$FAKE/saved"; kill $!; exit "$(cat "$FAKE/killed" 2>/dev/null || echo 143)"' TERM
     if [[ -p $FAKE/hold ]]; then
       echo $$ >"$FAKE/container"
       echo up >"$FAKE/up"
@@ -191,6 +192,28 @@ def test_hands_on_that_the_machine_stops(host: Host) -> None:
     assert (host.folder / "stopped").read_text() == "stop --time 25 accelform\n"
     assert (host.folder / "saved").exists()
     assert host.said == {"host": 0, "exit_code": 143}
+
+
+def test_what_was_killed_as_the_machine_went_has_not_failed(host: Host) -> None:
+    """It did not save in time, or had not taken SIGTERM yet: no word, as of a machine that was taken away, and the run begins again."""
+    (host.folder / "killed").write_text("137")
+    for name in ("hold", "up"):
+        os.mkfifo(host.folder / name)
+    with host.boot() as process:
+        assert (host.folder / "up").read_text() == "up\n"
+        process.send_signal(signal.SIGTERM)
+        output, _ = process.communicate(timeout=30)
+    assert "the container ended with 137 as the machine goes" in output
+    assert host.said == {}
+
+
+@pytest.mark.parametrize(("preempted", "said"), [("TRUE", {}), ("FALSE", {"host": 0, "exit_code": 137})])
+def test_a_container_that_docker_killed_before_the_script_was_told(preempted: str, said: dict[str, Any], host: Host) -> None:
+    """The metadata server knows of it; else it was killed for its memory, which is a failure."""
+    (host.folder / "code").write_text("137")
+    (host.folder / "preempted").write_text(preempted)
+    host.run()
+    assert host.said == said
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ class Fleet:
                 self._say(f"{machine.about}: was gone already")
                 return ""
             if error.code not in REFUSED_IN_STATE:
+                self._say(f"{machine.about}: stays, and costs money: {error}")
                 raise
             return str(error)
         self._say(f"{machine.about}: is deleted")

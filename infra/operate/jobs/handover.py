@@ -25,6 +25,7 @@ from infra.components.rollout import RolloutSpec
 from infra.errors import SpecError
 from infra.job_plan import JobPlan, RegisterPlan, RolloutPlan
 from infra.operate import guards
+from infra.operate.jobs import lease
 from infra.operate.journal import Journal
 from infra.operate.readings import Source
 from infra.operate.rollout import FIELDS, WHO, Event, Outcome, Place, Plan, Rollout
@@ -42,6 +43,7 @@ REPORT, ARTEFACT = "report.json", "model"
 """What a program leaves in its run's folder when it ends well."""
 METRICS = "metrics: "
 """What the line of a version's description begins with that has its metrics as JSON."""
+REPORT_BYTES = 1_000_000
 METRICS_MOST = 50
 """More are no report: they would not fit in a description, whose longest length no source says."""
 TRIES = 4
@@ -151,7 +153,7 @@ class HandOver:
         number = int(kept["rollout"])
         place = self._plan.rollouts[number]
         try:
-            outcome = self._brought(place, kept["version"])
+            outcome = self._brought(place, kept["version"], run)
         except NotBroughtError as error:
             return self._ended(kept, "accepted", f"accepted, not rolled out: {place.name}: {error}")
         if outcome is None or outcome.phase == "done":
@@ -188,11 +190,15 @@ class HandOver:
         Metrics by name, as they are kept: what is no finite number as text. One that is null could not be measured, and is left out.
 
         Raises:
-            ReportError: There is no report, or it is none.
+            ReportError: There is no report, it is none, or it is too long to be one.
         """
         parts = urlsplit(address)
+        bucket, name = parts.netloc, parts.path.lstrip("/")
         try:
-            content = self._google.content("storage.v1", "objects.get_media", bucket=parts.netloc, object=parts.path.lstrip("/"))
+            size = int(self._google.call("storage.v1", "objects.get", bucket=bucket, object=name, fields="size")["size"])
+            if size > REPORT_BYTES:  # read, it would end the runner, and each one after it: memory is small there
+                raise ReportError(f"{address}: has {size} bytes, and is no report\n  allowed: {REPORT_BYTES} bytes")
+            content = self._google.content("storage.v1", "objects.get_media", bucket=bucket, object=name)
         except GoogleError as error:
             if error.code != MISSING:
                 raise
@@ -280,7 +286,7 @@ class HandOver:
             return self._to(kept, "rolling", f"version {kept['version']} goes to endpoint {name}", rollout=number)
         return self._to(kept, "promoting", f"{self._plan.accepted_alias} goes to version {kept['version']}")
 
-    def _brought(self, plan: RolloutPlan, version: str) -> Outcome | None:
+    def _brought(self, plan: RolloutPlan, version: str, run: str) -> Outcome | None:
         """
         Brings a version to an endpoint; None where no rollout had to.
 
@@ -289,6 +295,8 @@ class HandOver:
         """
         journal = Journal(self._google, plan.journal).data
         ours = journal.get("to", {}).get("version") == version and journal.get("model") == self._plan.model
+        # A model that was deleted counts its versions from 1 again: another one of that number may have been here.
+        ours = ours and float(journal["began"]) >= lease.seconds(run)
         if journal and Journal(self._google, plan.journal).is_open:
             if not ours:
                 raise NotBroughtError(f"a rollout of version {journal['to']['version']} is unfinished there ({journal['phase']})")

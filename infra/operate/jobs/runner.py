@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from infra.catalog import tpu, zones
 from infra.job_plan import JobPlan, MachinePlan
 from infra.operate.jobs import lease, reasons, records, tries
 from infra.operate.jobs.fleet import Fleet
@@ -35,6 +36,7 @@ from infra.provider.server import ProviderError
 from workloads.contract import TrainSettings
 
 ENDED = ("ended",)
+PHASES = ("begun", "seeking", "making", "running", "clearing", "judged", "closing")
 POLL_SECONDS = 30.0
 BACKOFF_SECONDS = (60.0, 600.0)
 """Between two rounds over all zones: at first, and at most."""
@@ -46,6 +48,9 @@ GRACE_SECONDS = 120.0
 """How long the other hosts are waited for once one has ended badly: who was taken away first says so last."""
 TROUBLE_SECONDS = 900.0
 """How long a machine that works, or comes, is left alone though the cloud does not answer."""
+REFUSED = (400, 401, 403)
+REFUSED_SECONDS = 86_400.0
+"""How long somebody has to mend a permission that is missing once the machine is gone. Then the next night may train again."""
 LEAST_SECONDS = 60
 """With less than this left no machine is made."""
 FLEX_LEAST_SECONDS = 600
@@ -107,6 +112,9 @@ class Wish:
         for zone in zones:
             if zone.rpartition("-")[0] != plan.region or not zone.rpartition("-")[2]:
                 raise ValueError(f"zone {zone!r} is not in the job's region; allowed: zones of {plan.region}")
+            # A zone that there is not is refused by every call: no machine could be looked for there, and the run would never end.
+            if zone not in (there := offered(plan)):
+                raise ValueError(f"zone {zone!r} has no {plan.accelerator_type}; allowed: {', '.join(there)}")
         return cls(tuple(dict.fromkeys(zones)), tuple(dict.fromkeys(provisioning)))
 
 
@@ -142,6 +150,7 @@ class Runner:
         self._judge = judge
         self._wish = wish or Wish()
         self.journal = Journal(google, f"{plan.state}/job.json", ENDED, "job")
+        self._check()
 
     # What may be asked of it
 
@@ -150,12 +159,17 @@ class Runner:
         Goes on with the run that is open and nobody's, else begins one.
 
         Raises:
-            ProviderError: The cloud refused, or did not answer: the next one goes on.
+            ProviderError: The cloud refused, did not answer, or somebody else works on a rollout there: the next one goes on.
         """
         data, now = self.journal.data, self._time.now()
         try:
             if self.journal.is_open:
-                return self._taken() if self._owner.may_take(data["lease"], now) else self._skipped(now)
+                if not self._owner.may_take(data["lease"], now):
+                    return self._skipped(now)
+                if self._owner.execution not in ("", data.get("execution")):  # a night without a run of its own is on record
+                    reason = f"run {data['id']} was open and nobody's, and was gone on with instead"
+                    records.skipped(self._google, self._plan, run_id(now), moment(now), reason)
+                return self._taken()
             if self._owner.execution and data.get("execution") == self._owner.execution:
                 return Ended(data["id"], data["result"], data["reason"])  # it ended, and its process did before it could say so
             self._begin(now)
@@ -197,6 +211,23 @@ class Runner:
         if self.journal.is_open and held.get("owner") == self._owner.name:
             self.journal.note(lease={**held, "until": moment(self._time.now())})
 
+    def _check(self) -> None:
+        """
+        Raises:
+            ProviderError: The journal is of no run: somebody wrote it by hand.
+        """
+        data = self.journal.data
+        try:
+            if self.journal.is_open:
+                self._tries()
+                lease.ends(data["lease"])
+                known = self.journal.phase in PHASES and isinstance(data["lease"]["owner"], str)
+                if not known or any(key not in data for key in ("id", "zones", "provisioning", "output", "restarts", "kept", "began")):
+                    raise ValueError(self.journal.phase)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            fix = "remove the object: the sweep then takes away what machine there is"
+            raise ProviderError(f"{self.journal.address}: is no journal of a run ({type(error).__name__}: {error})\n  fix: {fix}") from None
+
     def _begin(self, now: float) -> None:
         run = run_id(now)
         ways = [way.provisioning for way in self._ways(self._wish.provisioning)]
@@ -220,8 +251,8 @@ class Runner:
                 "reason": "",
             }
         )
-        zones = ", ".join(self.journal.data["zones"])
-        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {zones}")
+        places = ", ".join(self.journal.data["zones"])
+        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
 
     def _taken(self) -> Ended:
         data = self.journal.data
@@ -238,6 +269,16 @@ class Runner:
         return Ended(data["id"], SKIPPED, reason)
 
     def _fenced(self, error: TakenOverError) -> Ended:
+        """
+        Raises:
+            TakenOverError: It is a rollout that somebody else works on: the run is this one's still, and is to be gone on with.
+        """
+        try:
+            self.journal.look()
+        except TakenOverError:
+            pass
+        else:
+            raise error
         self._say(FENCED, str(error))
         return Ended(str(self.journal.data.get("id", "")), FENCED, str(error))
 
@@ -478,6 +519,13 @@ class Runner:
         except CancelledError:
             self.journal.look()  # it was ended since another runner has it
             raise
+        except GoogleError as error:
+            # In the midst of a rollout to leave it would be worse than to stay.
+            silent = self._time.now() - lease.seconds(self._tries()[-1].ended)
+            if error.code not in REFUSED or silent < REFUSED_SECONDS or self.journal.data["kept"].get("phase") == "rolling":
+                raise
+            self._close("failed", f"the machine is gone for {silent / 3600:.0f} h, and what it made is still refused: {error}")
+            return
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)
@@ -516,8 +564,8 @@ class Runner:
         return [way for way in self._plan.machines if not chosen or way.provisioning in chosen]
 
     def _fleet(self) -> Fleet:
-        zones = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
-        return Fleet(self._google, self._plan, zones, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
+        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
+        return Fleet(self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
 
     def _tries(self) -> list[Try]:
         return [Try.read(row) for row in self.journal.data["tries"]]
@@ -649,6 +697,15 @@ class _Kept:
 def run_id(now: float) -> str:
     """A run's id, by the moment of its beginning: `20261201T180000Z`."""
     return dt.datetime.fromtimestamp(now, dt.UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def offered(plan: JobPlan) -> list[str]:
+    """Zones of the job's region that have its accelerator: its own, and those that the catalogue knows besides."""
+    try:
+        every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
+    except tpu.UnknownAcceleratorType:
+        every = set()
+    return [*plan.zones, *sorted(zone for zone in every - set(plan.zones) if zone.rpartition("-")[0] == plan.region)]
 
 
 def _rows(rows: Sequence[Try]) -> list[dict[str, Any]]:

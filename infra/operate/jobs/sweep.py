@@ -38,24 +38,32 @@ def sweep(plans: Sequence[JobPlan], reach: Reach, tell: Tell, runner_of: Callabl
             google, time = reach(plan)
             try:
                 do(plan, google, time)
-            except ProviderError as error:
-                tell(Event("failed", time.now(), f"job {plan.job}: {error}", {"job": plan.job}))
-                yield f"job {plan.job}: {error}"
+            except Exception as error:  # a journal that somebody wrote by hand, for one: the others' machines cost money meanwhile
+                said = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
+                tell(Event("failed", time.now(), f"job {plan.job}: {said}", {"job": plan.job}))
+                yield f"job {plan.job}: {said}"
             finally:
                 google.close()
 
 
 def _orphans(plan: JobPlan, google: Google, time: Time, tell: Tell) -> None:
     """
-    Takes away machines of no open run. Each is seen before the journal is read: a run writes that before it makes one, so what is seen
-    and is not the open run's is nobody's.
+    Takes away machines of no open run, and those of an earlier try of one: a create that was given up may be done late. Each is seen
+    before the journal is read: a run writes that before it makes one, so what is seen and is not the last try's is nobody's.
+
+    Looked at are the job's zones, and those of the last run: somebody may have chosen another one, or the stack file had others then.
     """
 
     def say(text: str) -> None:
         tell(Event("machine", time.now(), f"job {plan.job}: {text}", {"job": plan.job}))
 
     def is_the_runs(machine: Machine) -> bool:
-        journal = Journal(google, f"{plan.state}/job.json", ENDED, "job")
-        return journal.is_open and machine.run == str(journal.data["id"]).lower()
+        journal = read()
+        return journal.is_open and machine.is_of(str(journal.data["id"]), len(journal.data["tries"]))
 
-    Fleet(google, plan, plan.zones, time.now, time.wait, say).clear(is_the_runs)
+    def read() -> Journal:
+        return Journal(google, f"{plan.state}/job.json", ENDED, "job")
+
+    last = read().data
+    zones = [*plan.zones, *last.get("zones", []), *(row["zone"] for row in last.get("tries", []))]
+    Fleet(google, plan, zones, time.now, time.wait, say).clear(is_the_runs)

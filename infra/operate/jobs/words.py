@@ -33,10 +33,11 @@ class Said:
             return "restart"
         if any(self.codes.values()):
             return "failed"
-        return "succeeded" if len(self.codes) >= hosts else "unheard"
+        return "succeeded" if self.is_whole(hosts) else "unheard"
 
     def is_whole(self, hosts: int) -> bool:
-        return len(self.codes) >= hosts
+        """Whether each of them has spoken: an object of a host that there is not says nothing for another one."""
+        return all(host in self.codes for host in range(hosts))
 
     def words(self) -> str:
         """Of those that did not end well."""

@@ -15,6 +15,7 @@ from infra.operate.journal import TakenOverError
 from infra.provider.calls import CancelledError, GoogleError
 from infra.provider.deployed_model import DeployedModel
 from infra.provider.holds import Hold
+from infra.provider.json_object import JsonObject
 from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
 from tests.operate.shop import AT, BUCKET, ENDPOINT, GOOD, MODEL, PROJECT, SETTINGS, KilledError, Shop
@@ -194,6 +195,7 @@ BAD: dict[str, tuple[Callable[..., Any], str, str]] = {
     "no JSON": (reports("{"), "failed", "is no report"),
     "no metrics": (reports('{"loss": 1}'), "failed", "is no report"),
     "a list": (reports("[1]"), "failed", "is no report"),
+    "too long": (reports('{"metrics": {}}' + " " * 1_000_000), "failed", "has 1000015 bytes, and is no report"),
     "a text": (reports({"recall_at_20": "0.3", "loss": 0.1}), "failed", "no number, or no name of a metric: 'recall_at_20'"),
     "a yes": (reports({"recall_at_20": True, "loss": 0.1}), "failed", "no number"),
     "a name of two lines": (reports({"a\nmetrics: {}": 1}), "failed", "no name of a metric"),
@@ -474,6 +476,19 @@ def test_a_champion_without_metrics_refuses_what_compares_with_it() -> None:
 )
 def test_a_description_says_metrics_or_none(description: str, metrics: dict[str, float]) -> None:
     assert metrics_of({"versionDescription": description}) == metrics
+
+
+def test_a_rollout_of_an_earlier_model_of_that_name_is_not_this_ones() -> None:
+    """The stack was taken down and brought up again: versions count from 1 anew, and the rollout's journal is still there."""
+    night = Night()
+    night.report(WELL)
+    night.hand_over()
+    earlier = {"version": 1, "phase": "returned", "why": "long ago", "model": MODEL, "to": {"version": "2"}, "began": 1_700_000_000.0}
+    JsonObject(night.google(), ROLLOUT["journal"]).write(earlier, 0)
+    night.report(WELL, NEXT)
+    kept = night.hand_over(NEXT)
+    assert (kept["outcome"], "long ago" in kept["why"]) == ("returned", False)
+    assert "nothing is proven" in kept["why"]
 
 
 class Leased:

@@ -14,10 +14,14 @@ from infra.operate.jobs import records
 from infra.operate.jobs.fleet import StaysError
 from infra.operate.jobs.handover import HandOver
 from infra.operate.jobs.lease import Owner
-from infra.operate.jobs.runner import Wish
+from infra.operate.jobs.runner import Ended, Wish
 from infra.operate.jobs.tries import Try
+from infra.operate.jobs.words import Said
+from infra.operate.journal import TakenOverError
 from infra.operate.times import Time
+from infra.provider.calls import GoogleError
 from infra.provider.json_object import JsonObject
+from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
 from tests.operate.jobs.night import BEGAN, NAME, PROJECT, KilledError, Night, settled
 
@@ -101,6 +105,8 @@ def test_a_zone_and_a_way_may_be_chosen_for_one_run(night: Night) -> None:
     assert (row["zone"], row["provisioning"]) == ("us-east5-b", "on-demand")
     with pytest.raises(ValueError, match="is not in the job's region"):
         Wish.of(night.plan, ["us-central1-a"], [])
+    with pytest.raises(ValueError, match="'us-east5-zzz' has no v6e-1; allowed: us-east5-a, us-east5-b"):
+        Wish.of(night.plan, ["us-east5-zzz"], [])
     with pytest.raises(ValueError, match="allowed: spot, on-demand"):
         Wish.of(night.plan, [], ["flex-start"])
 
@@ -349,6 +355,12 @@ def test_the_same_execution_goes_on_at_once_and_another_one_waits_for_the_lease(
     settled(night)
 
 
+def test_a_word_of_a_host_that_there_is_not_says_nothing_for_another() -> None:
+    """Two hosts: one of them has ended well, and an object of number 7 stands there."""
+    assert Said({0: 0, 7: 0}).verdict(2) == "unheard"
+    assert Said({0: 0, 1: 0}).verdict(2) == "succeeded"
+
+
 def test_a_stop_is_seen_and_leaves_nothing(night: Night) -> None:
     """Somebody asks for the end: the machine goes, and the record says who."""
 
@@ -450,6 +462,78 @@ def test_what_becomes_of_the_model_is_kept_step_by_step_under_the_lease() -> Non
     settled(night)
     record = night.record()
     assert (record["model_version"], record["outcome"], record["gate"]["reason"]) == ("7", "promoted", "0.3 > 0.2")
+
+
+def test_a_rollout_that_somebody_else_works_on_is_no_end_of_the_run() -> None:
+    """The run is this runner's still: it ends badly, so that Cloud Run begins it again, and does not say that another one has it."""
+    night = Night(registers=REGISTERS)
+
+    class Busy(Slow):
+        def advance(self, run: str, kept: Mapping[str, Any]) -> dict[str, Any] | None:
+            raise TakenOverError("another run works on this rollout now")
+
+    with pytest.raises(TakenOverError, match="this rollout"):
+        night.runner(Owner("nightly-1", 0, "nightly-1"), judge=Busy).run()
+    assert night.journal["phase"] == "judged"
+    assert night.runner(Owner("nightly-1", 1, "nightly-1"), judge=Slow).run().result == "succeeded"
+    settled(night)
+
+
+def test_a_night_that_went_on_with_an_earlier_run_is_on_record(night: Night) -> None:
+    """The run of the night before was nobody's: this one ends it, and begins none of its own, which is told."""
+    night.kill_at, night.kill_after = 40, True
+    with pytest.raises(KilledError):
+        night.run(Owner("nightly-1", 0, "nightly-1"))
+    night.kill_at = None
+    night.wait(24 * 3600)
+    ended = night.run(Owner("nightly-2", 0, "nightly-2"))
+    first, second = (records.read(night.google(), night.plan.state, run) for run in records.every(night.google(), night.plan.state))
+    assert (first["run"], second["result"]) == (ended.run, "skipped")
+    assert second["reason"] == f"run {ended.run} was open and nobody's, and was gone on with instead"
+
+
+def test_what_is_refused_for_a_day_ends_the_run() -> None:
+    """Somebody may mend it before that. Were the run open for ever, each night would go on with it, and train nothing."""
+    night = Night(registers=REGISTERS)
+    night.cloud.faults.add(Fault(do="error", path="report.json", code=403, message="does not have storage.objects.get access"))
+
+    def run() -> Ended:
+        return night.runner(judge=lambda time: HandOver(night.google(), night.plan, time, night.events.append)).run()
+
+    with pytest.raises(GoogleError):
+        run()
+    night.wait(23 * 3600)
+    with pytest.raises(GoogleError):
+        run()
+    night.wait(3600)
+    ended = run()
+    assert ended.result == "failed"
+    assert "the machine is gone for 24 h, and what it made is still refused: googleapi: Error 403" in ended.reason
+    settled(night)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"phase": "odd", "id": "20270115T080000Z", "lease": {}, "tries": []},
+        {"phase": "running"},
+        {"phase": "making", "id": "x", "lease": {"owner": "a", "until": "yesterday"}, "tries": []},
+        {"phase": "making", "tries": [{"number": 1}]},
+    ],
+)
+def test_a_journal_of_no_run_is_said(night: Night, written: dict[str, Any]) -> None:
+    """Somebody wrote it by hand: nothing is done, and what to do is told."""
+    JsonObject(night.google(), f"{night.plan.state}/job.json").write({"version": 1, **written}, 0)
+    with pytest.raises(ProviderError, match="is no journal of a run"):
+        night.run()
+
+
+def test_a_machine_that_may_not_be_deleted_is_named(night: Night) -> None:
+    """Nobody else would know which one costs money."""
+    night.cloud.faults.add(Fault(do="error", method="DELETE", code=403, message="Required permission"))
+    with pytest.raises(ProviderError, match="Error 403"):
+        night.run()
+    assert "instance in us-east5-a, RUNNING: stays, and costs money" in night.said("machine")[-1]
 
 
 def test_a_run_without_a_report_registers_nothing_and_has_failed() -> None:

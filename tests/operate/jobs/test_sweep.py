@@ -10,6 +10,7 @@ from infra.operate.jobs.runner import Runner
 from infra.operate.jobs.sweep import sweep
 from infra.operate.times import Time
 from infra.provider.google import Google
+from infra.provider.json_object import JsonObject
 from infra.sandbox.faults import Fault
 from tests.operate.jobs.night import NAME, PROJECT, KilledError, Night, settled
 
@@ -23,10 +24,10 @@ def swept(night: Night, *plans: JobPlan) -> list[str]:
     return list(sweep(plans or (night.plan,), lambda plan: (night.google(), night), night.events.append, runner_of))
 
 
-def left(night: Night) -> None:
-    """A machine of a run that nobody knows."""
-    body = {"name": NAME, "labels": {"accelform-run": "20270101t000000z"}}
-    at = f"compute.googleapis.com/compute/v1/projects/{PROJECT}/zones/us-east5-b/instances"
+def left(night: Night, run: str = "20270101t000000z", number: int = 1, zone: str = "us-east5-b") -> None:
+    """A machine; if nothing else is said, of a run that nobody knows."""
+    body = {"name": NAME, "labels": {"accelform-run": run, "accelform-try": str(number)}}
+    at = f"compute.googleapis.com/compute/v1/projects/{PROJECT}/zones/{zone}/instances"
     night.ask("POST", at, body, sourceInstanceTemplate=night.template("spot"))
     night.wait(60)
 
@@ -82,6 +83,43 @@ def test_the_trouble_of_one_job_is_not_the_next_ones() -> None:
     failed = swept(night, other, night.plan)
     assert len(failed) == 1
     assert failed[0].startswith("job other: googleapi: Error 403")
+    assert night.machines == {}
+
+
+def test_a_journal_that_somebody_wrote_by_hand_is_not_the_next_jobs_trouble() -> None:
+    """It is an object, and has nothing of a run: that is said of this job, and the others are swept."""
+    night = Night()
+    other = night.plan.model_copy(update={"job": "other", "machine_name": "other", "state": f"{night.plan.state}-other"})
+    JsonObject(night.google(), f"{other.state}/job.json").write({"version": 1, "phase": "running"}, 0)
+    left(night)
+    failed = swept(night, other, night.plan)
+    assert [one.partition(":")[0] for one in failed] == ["job other"]
+    assert night.machines == {}
+
+
+def test_a_machine_of_an_earlier_try_of_the_open_run_is_taken_away() -> None:
+    """A create that was given up was done late: beside the machine that works, it would stand until its run limit."""
+    night = Night()
+    seen: list[set[str]] = []
+
+    def watch() -> None:
+        if night.said("running") and not seen:
+            seen.append(set())
+            left(night, night.journal["id"].lower(), number=0)
+            assert swept(night) == []
+            seen.append(set(night.machines))
+
+    night.watch = watch
+    assert night.run().result == "succeeded"
+    assert [name.split("/")[3] for name in seen[1]] == ["us-east5-a"]
+
+
+def test_a_zone_that_the_stack_file_has_no_more_is_looked_at_as_long_as_the_last_run_had_it() -> None:
+    """The zones were changed since; what came late in the old one is found."""
+    night = Night()
+    night.run()
+    left(night)
+    assert swept(night, night.plan.model_copy(update={"zones": ("us-east5-a",)})) == []
     assert night.machines == {}
 
 
