@@ -1,7 +1,7 @@
 """
 What a new version's metrics must be for it to be served: the condition of a stack file's `accept_if`, and the verdict by it.
 
-    recall_at_20 >= 0.98 * champion and coverage > 0.3 and loss <= champion + 0.01
+    recall_at_50 >= 0.98 * champion and click_auc > 0.6 and ndcg_at_50 >= champion - 0.01
 
 Nothing is evaluated but this grammar. Numbers are compared exactly as they are written: 0.49 is 0.98 * 0.5.
 """
@@ -20,7 +20,7 @@ CHAMPION = "champion"
 AND = "and"
 LETTERS = 1000
 """How long a condition may be."""
-EXAMPLE = "recall_at_20 >= 0.98 * champion and loss < 0.7"
+EXAMPLE = "recall_at_50 >= 0.98 * champion and click_auc > 0.6"
 ALLOWED = (
     "METRIC OP VALUE, joined by `and`; OP is >=, >, <= or <; VALUE is NUMBER, NUMBER * champion, champion, champion + NUMBER or - NUMBER"
 )

@@ -128,6 +128,15 @@ def components_table() -> str:
     return "\n".join(rows)
 
 
+def workloads_table() -> str:
+    """Every program of this project: in which image it is, and what becomes of it."""
+    from workloads.job import PROGRAMS
+
+    kinds = {"train": "a job: makes a model", "batch": "a job: reads and writes files", "serve": "a model: answers an endpoint"}
+    rows = ["| `workload` | of | image |", "|---|---|---|"]
+    return "\n".join([*rows, *(f"| `{one.name}` | {kinds[one.kind]} | `{one.image}` |" for one in PROGRAMS.values())])
+
+
 def main(check: bool) -> int:
     """Writes or checks everything; answers the exit code."""
     from cogapp import Cog

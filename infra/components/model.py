@@ -78,7 +78,7 @@ class ModelSpec(Spec):
     """Program of this project that serves it, such as `serve_recommender`: its image is of `images:`. (default: none; `image` is said)"""
     accept_if: Annotated[str, StringConstraints(strict=True), AfterValidator(_condition)] | None = None
     """What the metrics of a new version must be for it to be served, by numbers and by those of the version that serves:
-    `recall_at_20 >= 0.98 * champion and loss < 0.7`. Of a model that a job registers. (default: each version is accepted)"""
+    `recall_at_50 >= 0.98 * champion and click_auc > 0.6`. Of a model that a job registers. (default: each version is accepted)"""
     artifact: (
         Annotated[
             str,

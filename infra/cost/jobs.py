@@ -101,7 +101,7 @@ def _chips(name: str, plan: JobPlan, hours: Triple) -> LineItem:
         cheapest = ways[[one[0] for one in known].index(unit[0])]
         dearest = "on-demand" if ceiling.ceiling else ways[lines.index(ceiling)]
         bounds = f"low: {cheapest}, {unit[0].normalize():f}; high: {dearest}, {unit[2].normalize():f}"
-        note = joined("Spot prices change monthly" if ways[0] == "spot" else note, bounds)
+        note = joined("Spot prices change monthly" if ways[0] == "spot" else note, bounds if unit[0] < unit[2] else "")
     if "reservation" in ways:
         note = joined(note, WHOLE_RESERVATION)
     status = "bounded" if len(ways) > 1 else lines[0].status

@@ -25,7 +25,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
 
 RULE = Rule(
     name="run-limit",
-    description="Every machine that is made for a job's run is deleted by Compute Engine itself after a stated time.",
+    description="Every machine of Compute Engine that is made for a job's run is deleted by it after a stated time; nodes have no limit.",
     remediation="set scheduling: {maxRunDuration: {seconds: N}, instanceTerminationAction: DELETE}",
     severity="high",
     find=find,
