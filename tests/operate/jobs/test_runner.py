@@ -528,6 +528,17 @@ def test_a_journal_of_no_run_is_said(night: Night, written: dict[str, Any]) -> N
         night.run()
 
 
+def test_what_could_not_be_written_is_not_in_the_journal(night: Night) -> None:
+    """A lease that is not in the bucket is none, whatever its runner thinks."""
+    night.run()
+    journal = night.runner().journal
+    before = journal.data
+    night.cloud.faults.add(Fault(do="error", method="POST", path="storage", code=503))
+    with pytest.raises(ProviderError):
+        journal.note(lease={"owner": "a", "until": "2030-01-01T00:00:00Z"})
+    assert journal.data == before
+
+
 def test_a_machine_that_may_not_be_deleted_is_named(night: Night) -> None:
     """Nobody else would know which one costs money."""
     night.cloud.faults.add(Fault(do="error", method="DELETE", code=403, message="Required permission"))
