@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
@@ -74,6 +75,8 @@ def main(arguments: list[str] | None = None) -> int:
     if len(given) != 1 or given[0] not in WORKLOADS:
         _say(f"wanted is one of: {', '.join(WORKLOADS)}; got: {' '.join(given) or 'nothing'}")
         return CONTRACT_EXIT
+    # Of Python 3.11's end, at every import of Google's client: nothing that a log needs.
+    warnings.filterwarnings("ignore", message="You are using a Python version", category=FutureWarning)
     try:
         settings = ServeSettings.read()
     except ContractError as wrong:

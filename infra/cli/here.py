@@ -34,6 +34,8 @@ SERVES_SECONDS = 180.0
 PREDICT_SECONDS = 60.0
 REQUESTS = 200
 """That each new server is sent, to know how fast it answers."""
+READING = "reading"
+"""What a rollout calls the event of one look at its guards."""
 PER_SECOND = 5.0
 """Requests of the load that is declared: enough for every step of a rollout to prove something."""
 
@@ -100,6 +102,8 @@ class Here:
         self._progress = progress
         self._night = Night()
         self._loads: dict[str, dict[str, Any]] = {}
+        self._shown: Callable[[str], None] = lambda text: None
+        self._reading = ""
 
     @property
     def plan(self) -> JobPlan:
@@ -143,6 +147,7 @@ class Here:
         from infra.local.attach import Attached
 
         with ExitStack() as stack:
+            self._shown = stack.enter_context(self._progress.status(f"{self.plan.job}: Cloud Run begins it"))
             attached = stack.enter_context(Attached(self._base, self._progress.say, heard=self._heard, met=self._met))
             before = self._desk.open_or_last(self._job)
             if before.get("open"):
@@ -198,10 +203,22 @@ class Here:
     def _heard(self, speaker: Speaker, line: str) -> None:
         """What the hosts print, and what the job's own runner says: the sweep's is of another matter."""
         if speaker.instance is not None:
+            self._shown(f"{self.plan.job}: {line}")
             self._progress.say(f"  {line}")
         elif speaker.labels["job"] == self._job.task.rpartition("/")[2]:
-            said = speaker.entry(line).get("jsonPayload", {})
-            self._progress.say(f"{said['at']}  {said['message']}" if "at" in said else line)
+            self._runner_said(line, speaker.entry(line).get("jsonPayload", {}))
+
+    def _runner_said(self, line: str, said: Mapping[str, Any]) -> None:
+        """Readings come for each minute of a rollout: the last one before something happens stays."""
+        text = f"{said['at']}  {said['message']}" if "at" in said else line
+        self._shown(f"{self.plan.job}: {text}")
+        if said.get("event") == READING:
+            self._reading = text
+            return
+        if self._reading:
+            self._progress.say(self._reading)
+            self._reading = ""
+        self._progress.say(text)
 
     def _met(self, answers: Answers) -> None:
         """

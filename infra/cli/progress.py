@@ -26,6 +26,15 @@ class Progress:
         self._console.print(Text(text), soft_wrap=True)
 
     @contextmanager
+    def status(self, text: str) -> Iterator[Callable[[str], None]]:
+        """A line that changes, below those that stay; logs see nothing of it."""
+        from rich.status import Status
+        from rich.text import Text
+
+        with Status(Text(text), console=self._console) as status:
+            yield lambda text: status.update(Text(text))
+
+    @contextmanager
     def steps(self, title: str, *, lines: bool) -> Iterator[Callable[[Step], None]]:
         """A bar that names what is being made; its last line stays. With *lines*, logs get a line for each change too."""
         from rich.status import Status

@@ -17,6 +17,7 @@ from infra.cli import here
 from infra.cli.here import Here
 from infra.cli.progress import Progress
 from infra.errors import MachineError, SpecError
+from infra.local.attach.lines import Speaker
 from infra.operate.jobs.desk import Desk, Job
 from infra.stack import StackSpec
 from tests.operate.jobs.night import BASE, BUCKET, PROJECT, REGION, Night
@@ -124,3 +125,23 @@ def test_data_that_could_not_be_made_up_is_told(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(subprocess, "run", lambda *words, **more: SimpleNamespace(returncode=2, stderr="no room"))
     with pytest.raises(MachineError, match=r"ended with 2\n  no room"):
         filled(Night())
+
+
+def test_of_a_rollouts_readings_the_last_one_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    """There is one a minute, for hours. Text of a runner that is no event, and the host's lines, are all told; the sweep's are not."""
+    night = Night()
+    google = night.google()
+    one = Here(google, Desk(google, PROJECT, REGION, "shop"), Job(night.plan, "a/jobs/shop-job-nightly"), BASE, [], Progress())
+    runner = Speaker(PROJECT, "log", {}, {"job": "shop-job-nightly"})
+    sweep = Speaker(PROJECT, "log", {}, {"job": "shop-sweep"})
+    host = Speaker(PROJECT, "log", {}, {}, {"name": "vm"})
+    for speaker, event, text in (
+        (host, "", "step 10"),
+        (runner, "reading", "10 %: one"),
+        (runner, "reading", "10 %: two"),
+        (sweep, "step", "nothing"),
+        (runner, "step", "50 %"),
+        (runner, "", "a warning"),
+    ):
+        one._heard(speaker, json.dumps({"at": "now", "event": event, "message": text}) if event else text)
+    assert capsys.readouterr().err.splitlines() == ["  step 10", "now  10 %: two", "now  50 %", "a warning"]
