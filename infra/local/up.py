@@ -17,18 +17,21 @@ from urllib.parse import quote, unquote
 from infra.check import StackFile
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode
-from infra.local import project, recover
+from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
+from infra.provider.server import ProviderError
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec, check_stack_name
 
 PACK = "infra/policy"
-CONTROL = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>\.accelform/(?:holds|rollouts)/(?P<stack>[^/.]+)[/.][^#]*)(?:#(?P<old>[0-9]+))?")
+CONTROL = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.][^#]*)(?:#(?P<old>[0-9]+))?")
 """Holds and journals in the sandbox, also their older versions. See `names.holds`."""
+OUTPUT = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>jobs/[^#]*)(?:#(?P<old>[0-9]+))?")
+"""What runs made. See `names.job_output`."""
 
 
 class UpdateError(AccelformError):
@@ -178,6 +181,10 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result = Result(stack, recovered=recovered(place, stack, progress))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    try:
+        runs.end(place.sandbox, stack, progress.say)
+    except ProviderError as error:
+        raise UpdateError(f"stack {stack}: a run of it does not end, and nothing was destroyed: {error}") from None
     _forget(place, stack)
     with _begun(place, stack):
         done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
@@ -190,13 +197,26 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
 
 
 def _forget(place: Place, stack: str) -> None:
-    """Takes away what controllers wrote about a stack: a bucket that is not empty, and keeps its data, does not go."""
+    """
+    Takes away what controllers wrote about a stack, and what its jobs' runs made in its own bucket: a bucket that is not empty, and keeps
+    its data, does not go.
+    """
     import httpx
+
+    bucket = outputs(_state(place, stack) or {}).get("models_bucket", "").removeprefix("gs://")
+    answer = httpx.get(f"{place.sandbox.base}/storage.googleapis.com/storage/v1/b/{bucket or '-'}", trust_env=False)
+    is_own = answer.is_success and answer.json().get("labels", {}).get(runs.STACK_LABEL) == stack
+
+    def meant(name: str) -> re.Match[str] | None:
+        if (match := CONTROL.fullmatch(name)) and match["stack"] == stack:
+            return match
+        match = OUTPUT.fullmatch(name)
+        return match if is_own and match and match["bucket"] == bucket else None
 
     for _ in range(2):  # of a bucket with versions, what was the live one is then an older one
         for one in process.ask(place.sandbox, "GET", "resources")["resources"]:
-            match = CONTROL.fullmatch(unquote(one["name"]))
-            if one["service"] == "storage.googleapis.com" and match and match["stack"] == stack:
+            match = meant(unquote(one["name"])) if one["service"] == "storage.googleapis.com" else None
+            if match:
                 url = f"{place.sandbox.base}/storage.googleapis.com/storage/v1/b/{match['bucket']}/o/{quote(match['name'], safe='')}"
                 httpx.delete(url, params={"generation": match["old"]} if match["old"] else {}, trust_env=False).raise_for_status()
 
