@@ -17,11 +17,12 @@ from urllib.parse import quote, unquote
 from infra.check import StackFile
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode
-from infra.local import project, recover
+from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
+from infra.provider.server import ProviderError
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack import StackSpec, check_stack_name
@@ -181,6 +182,10 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result = Result(stack, recovered=recovered(place, stack, progress))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    try:
+        runs.end(place.sandbox, stack, progress.say)
+    except ProviderError as error:
+        raise UpdateError(f"stack {stack}: a run of it does not end, and nothing was destroyed: {error}") from None
     _forget(place, stack, _buckets(place, stack))
     with _begun(place, stack):
         done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
