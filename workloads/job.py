@@ -21,6 +21,9 @@ class Program:
     kind: Kind
     """`train` makes a model, `batch` reads and writes files, `serve` answers until it is stopped: no job ends with that."""
 
+    needs: tuple[str, ...] = ()
+    """Folders that it reads, as under `data` of a job in the stack file."""
+
     @property
     def command(self) -> tuple[str, ...]:
         """What a container of it runs; its arguments follow."""
@@ -30,10 +33,10 @@ class Program:
 PROGRAMS = {
     one.name: one
     for one in (
-        Program("train_recommender", "train", "workloads.recommender.train", "train"),
+        Program("train_recommender", "train", "workloads.recommender.train", "train", ("clicks", "products")),
         Program("finetune", "train", "workloads.finetune", "train"),
         Program("train_tf", "tf", "workloads.train_tf", "train"),
-        Program("embed_images", "serve", "workloads.embed_images", "batch"),
+        Program("embed_images", "serve", "workloads.embed_images", "batch", ("pictures",)),
         Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
     )
 }

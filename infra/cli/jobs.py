@@ -63,7 +63,9 @@ def run(name: str, where: Where, asked: Asked) -> int:
 
     with _desk(where) as desk:
         job = desk.one(name)
-        wrong = [Problem("--zone", f"{zone!r} {found.message}", ", ".join(found.allowed[:5])) for zone in asked.zones if (found := named(zone))]
+        wrong = [
+            Problem("--zone", f"{zone!r} {found.message}", ", ".join(found.allowed[:5])) for zone in asked.zones if (found := named(zone))
+        ]
         if wrong:
             raise SpecError("jobs run", wrong)
         try:
@@ -75,6 +77,8 @@ def run(name: str, where: Where, asked: Asked) -> int:
         if before.get("open"):
             state = f"run {before['run']} is open ({before['phase']})"
             _say(f"{state}: it is gone on with if nobody works on it, else this one is skipped", aside=True)
+        if job.plan.sandbox:
+            _say("in the sandbox it is run by accelform sandbox attach, beside this command", aside=True)
         execution = desk.start(job, asked.zones, asked.provisioning)
         if not asked.follow:
             if where.as_json:
