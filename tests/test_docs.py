@@ -52,6 +52,16 @@ def test_the_schema_accepts_the_stacks(path: Path) -> None:
         jsonschema.validate(document, schema)
 
 
+@pytest.mark.parametrize("path", ["stacks/Pulumi.asia-east1.yaml", "docs/examples/Pulumi.jobs.yaml"])
+def test_jobs_of_examples_name_the_data_that_their_programs_read(path: str) -> None:
+    """A program that misses a folder ends at once, on a machine that was made for it."""
+    from infra.stack import StackSpec
+
+    jobs = StackSpec.load(ROOT / path).jobs
+    assert jobs
+    assert {name: set(job.program.needs) - set(job.data) for name, job in jobs.items()} == {name: set() for name in jobs}
+
+
 def test_the_project_names_no_machine_of_its_makers() -> None:
     """No tracked text holds a path of the machine that it was written on."""
     parent = f"{ROOT.parent}/"

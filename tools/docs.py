@@ -133,8 +133,10 @@ def workloads_table() -> str:
     from workloads.job import PROGRAMS
 
     kinds = {"train": "a job: makes a model", "batch": "a job: reads and writes files", "serve": "a model: answers an endpoint"}
-    rows = ["| `workload` | of | image |", "|---|---|---|"]
-    return "\n".join([*rows, *(f"| `{one.name}` | {kinds[one.kind]} | `{one.image}` |" for one in PROGRAMS.values())])
+    rows = ["| `workload` | of | image | `data` that it needs |", "|---|---|---|---|"]
+    for one in PROGRAMS.values():
+        rows.append(f"| `{one.name}` | {kinds[one.kind]} | `{one.image}` | {', '.join(f'`{name}`' for name in one.needs)} |")
+    return "\n".join(rows)
 
 
 def main(check: bool) -> int:

@@ -21,8 +21,10 @@ class Program:
     kind: Kind
     """`train` makes a model, `batch` reads and writes files, `serve` answers until it is stopped: no job ends with that."""
 
-    example: tuple[str, ...] = ()
-    """Module that makes its data up, and the names of the folders that it is told, in their order."""
+    needs: tuple[str, ...] = ()
+    """Folders that it reads, as under `data` of a job in the stack file."""
+    example: str = ""
+    """Module that makes their data up, told the folders in that order; empty where none does."""
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -33,10 +35,10 @@ class Program:
 PROGRAMS = {
     one.name: one
     for one in (
-        Program("train_recommender", "train", "workloads.recommender.train", "train", ("workloads.recommender.data", "clicks", "pictures")),
+        Program("train_recommender", "train", "workloads.recommender.train", "train", ("clicks", "pictures"), "workloads.recommender.data"),
         Program("finetune", "train", "workloads.finetune", "train"),
         Program("train_tf", "tf", "workloads.train_tf", "train"),
-        Program("embed_images", "serve", "workloads.embed_images", "batch"),
+        Program("embed_images", "serve", "workloads.embed_images", "batch", ("pictures",)),
         Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
     )
 }

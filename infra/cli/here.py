@@ -124,17 +124,17 @@ class Here:
         folders = {name: f"gs://{bucket}/{folder.rstrip('/')}" for name, folder in job.data.items()}
         if not folders or "--example" in job.args or not all(self._is_empty(folder) for folder in folders.values()):
             return
-        module, *names = PROGRAMS[self.plan.workload].example or ("",)
-        if not module or set(names) - set(folders):
+        program = PROGRAMS[self.plan.workload]
+        if not program.example or set(program.needs) - set(folders):
             raise SpecError(
                 "jobs run",
                 [Problem(f"jobs.{self.plan.job}.data", f"{' and '.join(folders.values())}: nothing is in there", fix="put the data there")],
             )
         self._progress.say(f"{' and '.join(folders.values())} are empty: data is made up, small, to try the job with")
-        command = [sys.executable, "-P", "-m", module, *(folders[name] for name in names)]
+        command = [sys.executable, "-P", "-m", program.example, *(folders[name] for name in program.needs)]
         done = subprocess.run(command, env=commands.environment(os.environ, {}, self._base), capture_output=True, text=True, check=False)
         if done.returncode:
-            raise MachineError(f"{module} ended with {done.returncode}\n  {done.stderr.strip()[-1000:]}")
+            raise MachineError(f"{program.example} ended with {done.returncode}\n  {done.stderr.strip()[-1000:]}")
         self._progress.say(done.stderr.strip())
 
     def run(self) -> Night:

@@ -82,6 +82,8 @@ def run(name: str, where: Where, asked: Asked) -> int:
         if before.get("open"):
             state = f"run {before['run']} is open ({before['phase']})"
             _say(f"{state}: it is gone on with if nobody works on it, else this one is skipped", aside=True)
+        if job.plan.sandbox:
+            _say("in the sandbox it is run by accelform sandbox attach, beside this command", aside=True)
         execution = desk.start(job, asked.zones, asked.provisioning)
         if not asked.follow:
             if where.as_json:
