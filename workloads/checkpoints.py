@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,8 +41,21 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of one run. Only the first host writes."""
 
-    def __init__(self, location: str, *, writes: bool) -> None:
+    def __init__(
+        self,
+        location: str,
+        *,
+        writes: bool,
+        write: Callable[[Path, Any], None] | None = None,
+        read: Callable[[Path, Any], Any] | None = None,
+    ) -> None:
+        """
+        Args:
+            write: Writes a state to a place that is not there yet, other than by Orbax.
+            read: Reads it; its second argument is a state of the same form.
+        """
         self._folder = Folder(location)
+        self._write, self._read = write or _write, read or _read
         self._stage = Path(tempfile.mkdtemp(prefix="accelform-checkpoints-"))
         self._writes = writes
         self._sender = ThreadPoolExecutor(1)
@@ -61,7 +75,7 @@ class Checkpoints:
             try:
                 self._folder.child(str(step)).download(place)
                 meta = json.loads((place / META).read_bytes())
-                state = _read(place / STATE, like)
+                state = self._read(place / STATE, like)
             except FilesError as error:
                 self.skipped.append(str(error))
                 continue
@@ -89,7 +103,7 @@ class Checkpoints:
     def _send(self, checkpoint: Checkpoint) -> None:
         place = self._stage / str(checkpoint.step)
         place.mkdir()
-        _write(place / STATE, checkpoint.state)
+        self._write(place / STATE, checkpoint.state)
         (place / META).write_text(json.dumps(checkpoint.meta), encoding="utf-8")
         self._folder.child(str(checkpoint.step)).upload(place)
         shutil.rmtree(place)

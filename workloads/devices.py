@@ -45,8 +45,7 @@ def start(settings: TrainSettings, environment: Mapping[str, str] | None = None)
     given = os.environ if environment is None else environment
     simulated = given.get(SIMULATED) == "1"
     on_processor = settings.accelerator_type == "cpu" or simulated
-    if problems := _problems(settings):
-        raise ContractError("\n".join(problems))
+    check(settings)
     wanted = expected(settings.accelerator_type, settings.chips)
     if on_processor:
         _prepare_processor(wanted // settings.hosts, given)
@@ -87,6 +86,17 @@ def compare(settings: TrainSettings, platforms: list[str], *, processes: int, si
 
 def _kind(on_processor: bool) -> str:
     return "CPU" if on_processor else "TPU"
+
+
+def check(settings: TrainSettings) -> None:
+    """
+    Whether hosts, chips and process go together.
+
+    Raises:
+        ContractError: They do not.
+    """
+    if problems := _problems(settings):
+        raise ContractError("\n".join(problems))
 
 
 def _problems(settings: TrainSettings) -> list[str]:

@@ -24,9 +24,12 @@ FAILED_EXIT = 1
 
 WORKLOADS = {
     "embed_images": "workloads.embed_images",
+    "finetune": "workloads.finetune.train",
     "train_recommender": "workloads.recommender.train",
+    "train_tf": "workloads.train_tf",
 }
-"""Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code."""
+"""Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code. One that is not on JAX
+has `OWN_DEVICES` besides, and `run` looks at the devices by itself."""
 
 
 def main(arguments: Sequence[str] | None = None, *, workloads: Mapping[str, str] = WORKLOADS, program: str = "workloads.entry") -> int:
@@ -61,7 +64,8 @@ def _run(name: str, module: Any, options: Any) -> int:
         settings = TrainSettings.read()
         if os.environ.get(SIMULATED) == "1":
             say(f"{SIMULATED}=1: devices of this machine's processor stand for {settings.chips} chips of {settings.accelerator_type}")
-        start(settings)
+        if not getattr(module, "OWN_DEVICES", False):
+            start(settings)
         return int(module.run(settings, options))
     except ContractError as error:
         say(f"{name}: the environment is not what the contract says:\n  " + str(error).replace("\n", "\n  "))

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads import tables
 from workloads.contract import InputError
 from workloads.files import PARALLEL, FilesError, Folder
 from workloads.recommender import reports
@@ -95,7 +96,7 @@ def read_products(folder: Folder) -> Products:
     Raises:
         InputError: It is not as said above.
     """
-    rows = _rows(folder, "products.csv", PRODUCT_COLUMNS)
+    rows = tables.rows(folder, "products.csv", PRODUCT_COLUMNS)
     names = ("", *(row[0] for row in rows))
     if len(set(names)) != len(names):
         double = sorted({name for name in names if names.count(name) > 1})[:3] if len(names) < 10_000 else []
@@ -126,7 +127,7 @@ def read_clicks(folder: Folder, products: Products) -> Clicks:
     files = [name for name in folder.names() if name.endswith((".csv", *reports.SUFFIXES))]
     if not files:
         raise InputError(f"{folder.location} has no *.csv with click logs")
-    rows = [row for name in files for row in (_rows if name.endswith(".csv") else reports.rows)(folder, name, CLICK_COLUMNS)]
+    rows = [row for name in files for row in (tables.rows if name.endswith(".csv") else reports.rows)(folder, name, CLICK_COLUMNS)]
     if not rows:
         raise InputError(f"{folder.location}: no row in any file")
     columns = list(zip(*rows, strict=True))
@@ -246,22 +247,6 @@ def _csv(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> bytes:
     writer.writerow(columns)
     writer.writerows(rows)
     return file.getvalue().encode()
-
-
-def _rows(folder: Folder, name: str, columns: tuple[str, ...]) -> list[list[str]]:
-    try:
-        text = folder.read(name).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{folder.location}/{name} is no UTF-8: {error}") from None
-    reader = csv.reader(io.StringIO(text))
-    head = next(reader, [])
-    if missing := [column for column in columns if column not in head]:
-        raise InputError(f"{folder.location}/{name} lacks the columns {', '.join(missing)}; its first line is {','.join(head)[:100]!r}")
-    places = [head.index(column) for column in columns]
-    try:
-        return [[row[place] for place in places] for row in reader if row]
-    except IndexError:
-        raise InputError(f"{folder.location}/{name}: line {reader.line_num} has fewer columns than the first line") from None
 
 
 def _price(folder: Folder, row: list[str]) -> float:

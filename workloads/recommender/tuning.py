@@ -55,7 +55,7 @@ def _measure(settings: TrainSettings, options: argparse.Namespace, data: Any, sc
 
     import jax
 
-    from workloads.recommender.batches import reader
+    from workloads.reading import reader
     from workloads.recommender.loop import Trainer
 
     def measure(batch: int) -> Measured:
