@@ -36,8 +36,8 @@ PROGRAMS = {
     one.name: one
     for one in (
         Program("train_recommender", "train", "workloads.recommender.train", "train", ("clicks", "pictures"), "workloads.recommender.data"),
-        Program("finetune", "train", "workloads.finetune.train", "train"),
-        Program("train_tf", "tf", "workloads.train_tf", "train"),
+        Program("finetune", "train", "workloads.finetune.train", "train", ("model", "examples")),
+        Program("train_tf", "tf", "workloads.train_tf", "train", ("clicks", "pictures"), "workloads.recommender.data"),
         Program("embed_images", "serve", "workloads.embed_images", "batch", ("pictures",)),
         Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
     )

@@ -122,9 +122,9 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         problems.append(f"{' and '.join(missing)} missing: name the folders")
     if problems:
         raise InputError("\n".join(problems))
-    data = train._data(settings, options, Folder(settings.output))
+    data = train.read_data(settings, options, Folder(settings.output))
     clicks = int(data.clicks.clicked[data.train].sum())
-    batch = options.batch or (-(-512 // parts) * parts if options.small else train._batch(clicks, parts))
+    batch = options.batch or (-(-512 // parts) * parts if options.small else train.batch_rows(clicks, parts))
     steps = options.steps or (train.LEAST_STEPS if options.small else max(train.LEAST_STEPS, 3 * clicks // batch))
     dimension = options.dimension or (32 if options.small else 128)
     towers = Towers(tf, strategy, data, dimension, rate, options.seed)

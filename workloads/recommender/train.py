@@ -70,7 +70,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     rate = options.learning_rate or (0.02 if options.small else 0.005)
     _check(settings, options)
     with tempfile.TemporaryDirectory(prefix="accelform-data-") as place:
-        data = _data(settings, options, Folder(place))
+        data = read_data(settings, options, Folder(place))
     from workloads.recommender.loop import Trainer
 
     clicks = int(data.clicks.clicked[data.train].sum())
@@ -133,7 +133,7 @@ def _check(settings: TrainSettings, options: argparse.Namespace) -> None:
         raise InputError("\n".join(problems))
 
 
-def _data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -> _Data:
+def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -> _Data:
     if options.example:
         users, items, rows = (1500, 600, 40_000) if options.small else (8000, 2000, 400_000)
         write_example(place, users=users, items=items, rows=rows, seed=options.seed)
