@@ -16,18 +16,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workloads.contract import DEVICES_EXIT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
+from workloads.job import PROGRAMS
 from workloads.say import say
 
 WRONG_EXIT = 2
 """Exit code of a wrong environment, command line or input: to begin again would not help."""
 FAILED_EXIT = 1
 
-WORKLOADS = {
-    "embed_images": "workloads.embed_images",
-    "finetune": "workloads.finetune.train",
-    "train_recommender": "workloads.recommender.train",
-    "train_tf": "workloads.train_tf",
-}
+WORKLOADS = {one.name: one.module for one in PROGRAMS.values() if one.kind != "serve"}
 """Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code. One that is not on JAX
 has `OWN_DEVICES` besides, and `run` looks at the devices by itself."""
 

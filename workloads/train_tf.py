@@ -57,11 +57,11 @@ def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog=program, description="Trains the recommender's two towers on TensorFlow, the older way.")
     found.add_argument("--small", action="store_true", help="a small model: some seconds on a processor")
-    found.add_argument("--steps", type=train._positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
+    found.add_argument("--steps", type=train.positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
     found.add_argument(
-        "--batch", type=train._positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)"
+        "--batch", type=train.positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)"
     )
-    found.add_argument("--dimension", type=train._positive, help="numbers of a vector; default 128 (small: 32)")
+    found.add_argument("--dimension", type=train.positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--seed", type=int, default=0)
     found.set_defaults(example=False)

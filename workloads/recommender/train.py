@@ -41,14 +41,14 @@ def parser(program: str) -> argparse.ArgumentParser:
     found = argparse.ArgumentParser(prog=program, description=__doc__.split("\n\n")[0] if __doc__ else "")
     found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
     found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
-    found.add_argument("--steps", type=_positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
+    found.add_argument("--steps", type=positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
     found.add_argument(
-        "--batch", type=_positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)"
+        "--batch", type=positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)"
     )
-    found.add_argument("--dimension", type=_positive, help="numbers of a vector; default 128 (small: 32)")
+    found.add_argument("--dimension", type=positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
-    found.add_argument("--model-parallel", type=_positive, default=1, help="devices of a host that share the tables; default: 1")
+    found.add_argument("--model-parallel", type=positive, default=1, help="devices of a host that share the tables; default: 1")
     found.add_argument("--seed", type=int, default=0)
     return found
 
@@ -234,7 +234,7 @@ def _answers(exported: Any, held: Any, clicks: Clicks, size: int = 1024) -> dict
     return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text}: at least 1")

@@ -39,7 +39,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     import jax
 
     with tempfile.TemporaryDirectory(prefix="accelform-data-") as place, tempfile.TemporaryDirectory(prefix="accelform-tune-") as scratch:
-        data = train._data(settings, options, Folder(place))
+        data = train.read_data(settings, options, Folder(place))
         first = _divisible(options.first, jax.device_count() // options.model_parallel)
         tuned = sweep(_measure(settings, options, data, scratch), first, max(first, min(options.most, len(data.train))))
     examples = int(data.clicks.clicked[data.train].sum())
