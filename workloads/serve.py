@@ -23,6 +23,7 @@ from typing import Protocol
 
 from workloads.contract import ARTEFACT_EXIT, CONTRACT_EXIT, ContractError, ServeSettings
 from workloads.files import FilesError, Folder
+from workloads.job import PROGRAMS
 from workloads.serving.app import App
 from workloads.serving.clicks import ClickLog
 from workloads.serving.engine import ArtefactError, Engine
@@ -30,7 +31,7 @@ from workloads.serving.metrics import Metrics
 from workloads.serving.server import Server, config, listening
 from workloads.serving.state import State
 
-WORKLOADS = {"serve_recommender": "workloads.recommender.online"}
+WORKLOADS = {one.name: one.module for one in PROGRAMS.values() if one.kind == "serve"}
 """Module of each program that serves."""
 
 
