@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from random import Random
+from textwrap import shorten
 
 import pytest
 from inline_snapshot import snapshot
@@ -142,9 +143,9 @@ def table(nights: list[Row]) -> str:
     for number, row in enumerate(nights, 1):
         run = row.run
         usd = Decimal(run["usd"]).quantize(Decimal("0.01"))
-        lines.append(f"{number}. {row.trouble.name}: {run['result']}, {run['outcome'] or 'no version'}, {usd} USD, champion {row.champion}")
+        lines.append(f"{number}. {row.trouble.name}: {run['result']}, {run['outcome'] or 'no version'}, {len(run['tries'])} tries, {usd} USD, champion {row.champion}")
         lines += [
             f"   {text}" for text in dict.fromkeys(f"{one['provisioning']} in {one['zone']}: {one['result']}" for one in run["tries"])
         ]
-        lines.append(f"   {run['why'] or run['reason']}")
+        lines.append(f"   {shorten(run['why'] or run['reason'], 110)}")
     return "\n".join(lines)
