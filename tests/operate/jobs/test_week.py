@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from random import Random
+from textwrap import shorten
 
 import pytest
 from inline_snapshot import snapshot
@@ -45,32 +46,32 @@ def test_a_week(declarations: Store) -> None:
         for trouble in WEEK:
             settled(week, week.night(trouble))
     assert table(week.nights) == snapshot("""\
-1. all is well: succeeded, promoted, 0.35 USD, champion 1
+1. all is well: succeeded, promoted, 1 tries, 0.35 USD, champion 1
    spot in asia-east1-c: succeeded
    version 1 is champion: recall_at_50 is 0.3, and there is no champion yet to compare with
-2. one zone is full, and the version is slow: succeeded, returned, 0.35 USD, champion 1
+2. one zone is full, and the version is slow: succeeded, returned, 2 tries, 0.35 USD, champion 1
    spot in asia-east1-c: no capacity
    spot in asia-east1-b: succeeded
    recommend: returned: p95_ms<80.0 does not hold: p95_ms is 198.5 ms, of 30 requests in the 2 min of this step
-3. all zones are full: no capacity, no version, 0.00 USD, champion 1
+3. all zones are full: no capacity, no version, 20 tries, 0.00 USD, champion 1
    spot in asia-east1-c: no capacity
    spot in asia-east1-b: no capacity
    on-demand in asia-east1-c: no capacity
    on-demand in asia-east1-b: no capacity
-   none in 25 min and 5 rounds. spot in asia-east1-c: no spot capacity here; it is not about your configuration (The zone 'projects/tw-shop-ml/zones/asia-east1-c' does not have enough resources available to fulfill the request.  Try a different zone, or try again later.); spot in asia-east1-b: no spot capacity here; it is not about your configuration (The zone 'projects/tw-shop-ml/zones/asia-east1-b' does not have enough resources available to fulfill the request.  Try a different zone, or try again later.); on-demand in asia-east1-c: no on-demand capacity here; it is not about your configuration; try spot, flex-start or a reservation (The zone 'projects/tw-shop-ml/zones/asia-east1-c' does not have enough resources available to fulfill the request.  '(resource type:compute)'.); on-demand in asia-east1-b: no on-demand capacity here; it is not about your configuration; try spot, flex-start or a reservation (The zone 'projects/tw-shop-ml/zones/asia-east1-b' does not have enough resources available to fulfill the request.  '(resource type:compute)'.)
-4. taken away, and the runner is killed: succeeded, promoted, 0.54 USD, champion 3
+   none in 25 min and 5 rounds. spot in asia-east1-c: no spot capacity here; it is not about your [...]
+4. taken away, and the runner is killed: succeeded, promoted, 2 tries, 0.54 USD, champion 3
    spot in asia-east1-c: restarted
    spot in asia-east1-c: succeeded
    version 3 is champion: recall_at_50 is 0.32, >= 0.98 * champion, where champion is 0.3
-5. it does not come, then a bad model: succeeded, refused, 2.47 USD, champion 3
+5. it does not come, then a bad model: succeeded, refused, 3 tries, 2.47 USD, champion 3
    spot in asia-east1-c: no capacity
    spot in asia-east1-b: restarted
    spot in asia-east1-c: succeeded
    recall_at_50 is 0.2, not >= 0.98 * champion, where champion is 0.32
-6. killed for good, and the training fails: failed, no version, 0.55 USD, champion 3
+6. killed for good, and the training fails: failed, no version, 1 tries, 0.55 USD, champion 3
    spot in asia-east1-c: failed
-   host 0 ended with 1; gs://tw-shop-ml-shop-models/.accelform/jobs/shop/train-recommender/runs/20261205T180000Z/try-1
-7. no quota for spot, and answers are lost: succeeded, promoted, 1.01 USD, champion 5
+   host 0 ended with 1; gs://tw-shop-ml-shop-models/.accelform/jobs/shop/train- [...]
+7. no quota for spot, and answers are lost: succeeded, promoted, 3 tries, 1.01 USD, champion 5
    spot in asia-east1-c: quota
    spot in asia-east1-b: quota
    on-demand in asia-east1-c: succeeded
@@ -142,9 +143,11 @@ def table(nights: list[Row]) -> str:
     for number, row in enumerate(nights, 1):
         run = row.run
         usd = Decimal(run["usd"]).quantize(Decimal("0.01"))
-        lines.append(f"{number}. {row.trouble.name}: {run['result']}, {run['outcome'] or 'no version'}, {usd} USD, champion {row.champion}")
+        lines.append(
+            f"{number}. {row.trouble.name}: {run['result']}, {run['outcome'] or 'no version'}, {len(run['tries'])} tries, {usd} USD, champion {row.champion}"
+        )
         lines += [
             f"   {text}" for text in dict.fromkeys(f"{one['provisioning']} in {one['zone']}: {one['result']}" for one in run["tries"])
         ]
-        lines.append(f"   {run['why'] or run['reason']}")
+        lines.append(f"   {shorten(run['why'] or run['reason'], 110)}")
     return "\n".join(lines)
