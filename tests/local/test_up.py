@@ -1,0 +1,46 @@
+"""What `down` takes away besides what the engine made. The runs themselves are in tests/engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httpx
+import pytest
+
+from infra.local import up
+from infra.sandbox import process
+
+STORAGE = "storage.googleapis.com"
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[process.Running]:
+    yield process.start(tmp_path / "sandbox", ["shop-prod"])
+    process.stop(tmp_path / "sandbox")
+
+
+def test_what_is_in_a_stacks_buckets_goes_and_only_that(sandbox: process.Running) -> None:
+    """Its own buckets are emptied, older versions too; elsewhere only what controllers wrote about it goes."""
+
+    def ask(path: str, body: Any, **query: str) -> None:
+        httpx.post(f"{sandbox.base}/{STORAGE}/{path}", json=body, params=query, trust_env=False).raise_for_status()
+
+    for bucket in ("own", "shared"):
+        ask("storage/v1/b", {"name": f"shop-{bucket}", "versioning": {"enabled": True}}, project="shop-prod")
+    put = {
+        "shop-own": ["clicks/a.csv", "clicks/a.csv", "pictures/p 1.png"],
+        "shop-shared": ["clicks/b.csv", ".accelform/jobs/try/train/job.json", ".accelform/holds/try.json", ".accelform/holds/tryout.json"],
+    }
+    for bucket, names in put.items():
+        for name in names:
+            ask(f"upload/storage/v1/b/{bucket}/o", {"a": 1}, uploadType="media", name=name)
+
+    up._forget(cast(up.Place, SimpleNamespace(sandbox=sandbox)), "try", {"shop-own"})
+
+    found = [
+        one["name"] for one in process.ask(sandbox, "GET", "resources")["resources"] if one["service"] == STORAGE and "/o/" in one["name"]
+    ]
+    assert sorted(found) == ["b/shop-shared/o/.accelform%2Fholds%2Ftryout.json", "b/shop-shared/o/clicks%2Fb.csv"]
