@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 RESTART_EXIT = 143
 """Exit code of a program that saved its work and wants to be begun again: 128 + SIGTERM, as shells and Kubernetes have it."""
+ABORTED_EXIT = 134
+"""Exit code that JAX itself gives a program of several hosts when another one is gone, 128 + SIGABRT: it leaves the program no say. Beside
+other hosts it is to be taken for 143, for one host alone it is a failure."""
 DEVICES_EXIT = 78
 """Exit code where the devices seen are not those declared: EX_CONFIG of sysexits.h. To begin again would not help."""
 CONTRACT_EXIT = 2

@@ -2,7 +2,8 @@
 What a container runs: `python -m workloads.entry WORKLOAD [ARGUMENT ...]`, with the contract in its environment.
 
 It ends with 0 when the work is done, 143 when it saved its work and wants to be begun again, 78 where the devices are not those declared,
-2 for a wrong environment or command line, and 1 when the work failed.
+2 for a wrong environment or command line, and 1 when the work failed. Of several hosts, one that loses another ends with 143, or with 134
+where JAX notices first.
 """
 
 from __future__ import annotations

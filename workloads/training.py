@@ -6,6 +6,7 @@ A program makes its model, and says what a loss is.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import jax
@@ -30,7 +31,8 @@ def prepare(distribution: Any, *, bfloat16: bool, seed: int) -> None:
     # Pinned, so that a TPU computes what a processor does: by itself it multiplies float32 in bfloat16.
     jax.config.update("jax_default_matmul_precision", "bfloat16" if bfloat16 else "float32")
     keras.mixed_precision.set_dtype_policy("mixed_bfloat16" if bfloat16 else "float32")
-    keras.utils.set_random_seed(seed)
+    # All that Keras draws seeds from. Its own `set_random_seed` imports TensorFlow where it is there: five seconds of a start.
+    random.seed(seed)
     keras.distribution.set_distribution(distribution)
 
 
@@ -93,7 +95,8 @@ class Training:
                 # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint.
                 if self.settings.hosts > 1:
                     loss.block_until_ready()
-            except jax.errors.JaxRuntimeError as error:
+            # A failed collective is a ValueError where hosts are connected by gloo.
+            except (jax.errors.JaxRuntimeError, ValueError) as error:
                 if self.settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
                     raise
                 raise HostLostError(f"another host does not answer after step {step}: {str(error).splitlines()[0]}") from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import socket
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -14,6 +16,7 @@ import uvicorn
 
 from infra.sandbox.cloud import Cloud
 from infra.sandbox.server import Server
+from tests.workloads.jobs import Job
 
 BUCKET = "shop-models"
 
@@ -53,4 +56,33 @@ def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of what JAX compiled, so that no job compiles what another did."""
-    return tmp_path_factory.mktemp("compiled")
+    return shared(tmp_path_factory, "compiled", lambda place: None)
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
+    """A run on four devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
+
+    def job(place: Path) -> Job:
+        return Job(place, compiled, accelerator_type="v5litepod-4", chips=4, simulated=True, save_every=100)
+
+    def run(place: Path) -> None:
+        ended = job(place).run("--example", "--small", "--steps", "80")
+        assert ended.returncode == 0, ended.stderr
+        assert "stand for 4 chips of v5litepod-4" in ended.stderr
+
+    return job(shared(tmp_path_factory, "trained", run))
+
+
+def shared(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that is made once, by the first of the tests' processes that needs it; the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            unfinished = place.with_suffix(".unfinished")
+            unfinished.mkdir()
+            make(unfinished)
+            unfinished.rename(place)
+    return place

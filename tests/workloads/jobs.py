@@ -14,6 +14,8 @@ from typing import Any
 LONGEST_SECONDS = 900
 """What a job of the tests takes at most, on a machine that others use too."""
 ROOT = Path(__file__).parent.parent.parent
+QUICK = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+"""For XLA: most of the time of a small job is that of compiling it."""
 
 
 def finished(processes: list[subprocess.Popen[str]]) -> list[subprocess.CompletedProcess[str]]:
@@ -68,6 +70,7 @@ class Job:
         found = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
         found |= {"PYTHONPATH": str(ROOT), "PYTHONSAFEPATH": "1"}
         found |= {"JAX_COMPILATION_CACHE_DIR": str(self.compiled), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        found |= {"XLA_FLAGS": QUICK}
         found |= {"WL_RUN_ID": "20261201T180000Z", "WL_OUTPUT": str(self.output), "WL_CHECKPOINTS": str(self.place / "checkpoints")}
         found |= {"WL_ACCELERATOR_TYPE": self.accelerator_type, "WL_CHIPS": str(self.chips), "WL_SAVE_EVERY_STEPS": str(self.save_every)}
         found |= {"WL_SIMULATED_TPU": "1"} if self.simulated else {}

@@ -8,10 +8,12 @@ purchase after a click: their product is the likelihood of a purchase, learned f
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import keras
 import keras_rs
+import numpy as np
 from keras import ops
 
 from workloads.recommender.data import HISTORY
@@ -22,23 +24,47 @@ ABSENT = -1e9
 """Score of what must not be chosen."""
 
 
+FEW = 2**24
+"""Values that are drawn at once on the host; larger tables are drawn on the devices, each its part."""
+
+
+class Drawn(keras.initializers.RandomNormal):  # type: ignore[misc]
+    """
+    Normal values around 0: with the deviation that is given, or with Glorot's of a kernel `[in, out]` where it is None.
+
+    Few are drawn by NumPy. JAX compiles a program for each shape, which took a third of a second each, at every start.
+    """
+
+    def __call__(self, shape: tuple[int, ...], dtype: Any = None) -> Any:
+        deviation = math.sqrt(2 / sum(shape)) if self.stddev is None else self.stddev
+        if math.prod(shape) > FEW:
+            return keras.random.normal(shape, stddev=deviation, seed=self.seed, dtype=dtype)
+        return np.random.default_rng(self.seed).normal(0, deviation, shape).astype(dtype)
+
+
 class TwoTowers(keras.Model):  # type: ignore[misc]
     """See above. Row 0 of people and products is the one that is not known."""
 
     def __init__(self, users: int, items: int, categories: int, dimension: int, picture_size: int, **settings: Any) -> None:
         super().__init__(**settings)
-        embedding = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=0.05)}
-        self.user_table = keras.layers.Embedding(users, dimension, name="user_table", **embedding)
-        self.item_table = keras.layers.Embedding(items, dimension, name="item_table", **embedding)
-        self.category_table = keras.layers.Embedding(categories, dimension, name="category_table", **embedding)
-        self.picture = keras.layers.Dense(dimension, activation="relu", name="picture")
-        self.user_hidden = keras.layers.Dense(2 * dimension, activation="relu", name="user_hidden")
-        self.user_out = keras.layers.Dense(dimension, name="user_out")
-        self.item_hidden = keras.layers.Dense(2 * dimension, activation="relu", name="item_hidden")
-        self.item_out = keras.layers.Dense(dimension, name="item_out")
-        self.cross = keras_rs.layers.FeatureCross(name="cross")
-        self.head_hidden = keras.layers.Dense(dimension, activation="relu", name="head_hidden")
-        self.head_out = keras.layers.Dense(2, dtype="float32", name="head_out")
+
+        def table(rows: int, name: str) -> Any:
+            return keras.layers.Embedding(rows, dimension, name=name, embeddings_initializer=Drawn(stddev=0.05))
+
+        def dense(size: int, name: str, **more: Any) -> Any:
+            return keras.layers.Dense(size, name=name, kernel_initializer=Drawn(stddev=None), **more)
+
+        self.user_table = table(users, "user_table")
+        self.item_table = table(items, "item_table")
+        self.category_table = table(categories, "category_table")
+        self.picture = dense(dimension, "picture", activation="relu")
+        self.user_hidden = dense(2 * dimension, "user_hidden", activation="relu")
+        self.user_out = dense(dimension, "user_out")
+        self.item_hidden = dense(2 * dimension, "item_hidden", activation="relu")
+        self.item_out = dense(dimension, "item_out")
+        self.cross = keras_rs.layers.FeatureCross(name="cross", kernel_initializer=Drawn(stddev=None))
+        self.head_hidden = dense(dimension, "head_hidden", activation="relu")
+        self.head_out = dense(2, "head_out", dtype="float32")
         self.dimension = dimension
         self.picture_size = picture_size
 

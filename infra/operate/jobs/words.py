@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from infra.provider.google import Google
-from workloads.contract import DEVICES_EXIT, RESTART_EXIT
+from workloads.contract import ABORTED_EXIT, DEVICES_EXIT, RESTART_EXIT
 
 HOST = re.compile(r"host-([0-9]{1,6})\.json")
 STOP = "stop.json"
@@ -29,9 +29,10 @@ class Said:
 
     def verdict(self, hosts: int) -> Verdict:
         """What it comes to. One that wants to be begun again wins: the others fail since it is gone."""
-        if RESTART_EXIT in self.codes.values():
+        bad = {code for code in self.codes.values() if code}
+        if RESTART_EXIT in bad or (hosts > 1 and bad == {ABORTED_EXIT}):
             return "restart"
-        if any(self.codes.values()):
+        if bad:
             return "failed"
         return "succeeded" if self.is_whole(hosts) else "unheard"
 
@@ -45,6 +46,8 @@ class Said:
         said = [f"host {host} ended with {'a word that cannot be read' if code == UNREADABLE else code}" for host, code in bad.items()]
         if DEVICES_EXIT in bad.values():
             said.append(f"{DEVICES_EXIT} means that it does not see the devices that are declared")
+        if ABORTED_EXIT in bad.values():
+            said.append(f"{ABORTED_EXIT} means that it was aborted, as JAX does when another host is gone")
         return "; ".join(said)
 
 

@@ -2,7 +2,9 @@
 A machine that is taken away costs no more than one interval, and changes nothing of what is learned.
 
 Each try is held against one that nobody disturbed: losses and weights, bit by bit on the same hosts. All are stopped long before they have
-converged, where a step lost or done twice would show.
+converged, where a step lost or done twice would show. They take minutes:
+
+    .venv/bin/python -m pytest -n 0 -m soak tests/workloads/recommender/test_preemption.py
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from tests.workloads.jobs import Job, finished
 from workloads.contract import RESTART_EXIT
 from workloads.files import CHECKSUMS, Folder
 from workloads.recommender.data import write_example
+
+pytestmark = pytest.mark.soak
 
 STEPS = {1: 200, 2: 40}
 """Steps of a run, by hosts: many, so that a signal comes before the end; fewer where each waits for the other."""
@@ -149,7 +153,6 @@ def test_a_notice_to_one_of_two_hosts_stops_both_at_the_same_step(job: Any, undi
         np.testing.assert_allclose(weights(two)[name], array, atol=2e-3)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("seed", range(30))
 def test_whatever_ends_it_wherever(job: Any, undisturbed: Any, seed: int) -> None:
     """Two hosts, one of them killed or told at a random step, one or two times: never more than an interval is lost."""
