@@ -194,7 +194,9 @@ class Runner:
     def give_up(self, why: str, result: str) -> Ended:
         """Ends the run that is nobody's: its machine is gone first."""
         try:
-            if self.journal.phase not in ("clearing", "closing"):
+            if self.journal.phase == "clearing" and self.journal.data["after"] != "closing":
+                self._clear_after(why, result)
+            elif self.journal.phase not in ("clearing", "closing"):
                 rows = self._tries()
                 if rows and not rows[-1].ended:
                     self._clear_after(why, result)
@@ -249,6 +251,8 @@ class Runner:
                 "sought_seconds": 0.0,
                 "result": "",
                 "reason": "",
+                # Should the stack file lose the job meanwhile, the sweep knows from here what stands where.
+                "plan": self._plan.model_dump(mode="json", exclude_defaults=True),
             }
         )
         places = ", ".join(self.journal.data["zones"])

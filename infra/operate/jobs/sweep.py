@@ -1,10 +1,16 @@
-"""What nobody works on: machines that belong to no run are taken away, and runs whose runner died are gone on with."""
+"""
+What nobody works on: machines that belong to no run are taken away, and runs whose runner died are gone on with.
+
+A run whose job the stack file has lost is not gone on with, but given up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from infra.job_plan import JobPlan
+from infra.operate.jobs import forgotten
 from infra.operate.jobs.fleet import Fleet
 from infra.operate.jobs.machine import Machine
 from infra.operate.jobs.runner import ENDED, Runner
@@ -16,6 +22,7 @@ from infra.provider.server import ProviderError
 
 Reach = Callable[[JobPlan], tuple[Google, Time]]
 Tell = Callable[[Event], None]
+GONE = "the job is not in the stack file any more"
 
 
 def sweep(plans: Sequence[JobPlan], reach: Reach, tell: Tell, runner_of: Callable[[Google, Time, JobPlan], Runner]) -> Iterator[str]:
@@ -33,17 +40,39 @@ def sweep(plans: Sequence[JobPlan], reach: Reach, tell: Tell, runner_of: Callabl
     def dead(plan: JobPlan, google: Google, time: Time) -> None:
         runner_of(google, time, plan).go_on()
 
-    for do in (orphans, dead):
-        for plan in plans:
-            google, time = reach(plan)
-            try:
-                do(plan, google, time)
-            except Exception as error:  # a journal that somebody wrote by hand, for one: the others' machines cost money meanwhile
-                said = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
-                tell(Event("failed", time.now(), f"job {plan.job}: {said}", {"job": plan.job}))
-                yield f"job {plan.job}: {said}"
-            finally:
-                google.close()
+    def lost(plan: JobPlan, google: Google, time: Time) -> None:
+        _orphans(plan, google, time, tell)
+        runner = runner_of(google, time, plan)
+        if runner.is_nobodys:
+            runner.give_up(GONE, "stopped")
+
+    def every(do: Callable[[JobPlan, Google, Time], None], several: Sequence[JobPlan]) -> Iterator[str]:
+        for plan in several:
+            yield from _alone(f"job {plan.job}", partial(do, plan), plan, reach, tell)
+
+    found: list[JobPlan] = []
+
+    def look(google: Google, time: Time) -> None:
+        found.extend(forgotten.plans(google, plans))
+
+    yield from every(orphans, plans)
+    for plan in plans[:1]:
+        yield from _alone(f"jobs that stack {plan.stack} has no more", look, plan, reach, tell)
+    yield from every(lost, found)
+    yield from every(dead, plans)
+
+
+def _alone(what: str, do: Callable[[Google, Time], None], plan: JobPlan, reach: Reach, tell: Tell) -> Iterator[str]:
+    """Does it, and says what went wrong, whatever that was."""
+    google, time = reach(plan)
+    try:
+        do(google, time)
+    except Exception as error:  # a journal that somebody wrote by hand, for one: the others' machines cost money meanwhile
+        said = str(error) if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
+        tell(Event("failed", time.now(), f"{what}: {said}", {"job": plan.job}))
+        yield f"{what}: {said}"
+    finally:
+        google.close()
 
 
 def _orphans(plan: JobPlan, google: Google, time: Time, tell: Tell) -> None:

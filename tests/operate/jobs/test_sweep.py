@@ -79,9 +79,8 @@ def test_the_trouble_of_one_job_is_not_the_next_ones() -> None:
     """The first cannot be looked at, the second is swept."""
     night = Night()
     left(night)
-    other = night.plan.model_copy(update={"job": "other", "project": "nobodys", "state": f"{night.plan.state}-other"})
-    failed = swept(night, other, night.plan)
-    assert len(failed) == 1
+    failed = swept(night, other(night, project="nobodys"), night.plan)
+    assert [one.partition(":")[0] for one in failed] == ["job other", "jobs that stack shop has no more"]
     assert failed[0].startswith("job other: googleapi: Error 403")
     assert night.machines == {}
 
@@ -89,10 +88,9 @@ def test_the_trouble_of_one_job_is_not_the_next_ones() -> None:
 def test_a_journal_that_somebody_wrote_by_hand_is_not_the_next_jobs_trouble() -> None:
     """It is an object, and has nothing of a run: that is said of this job, and the others are swept."""
     night = Night()
-    other = night.plan.model_copy(update={"job": "other", "machine_name": "other", "state": f"{night.plan.state}-other"})
-    JsonObject(night.google(), f"{other.state}/job.json").write({"version": 1, "phase": "running"}, 0)
+    JsonObject(night.google(), f"{other(night).state}/job.json").write({"version": 1, "phase": "running"}, 0)
     left(night)
-    failed = swept(night, other, night.plan)
+    failed = swept(night, other(night), night.plan)
     assert [one.partition(":")[0] for one in failed] == ["job other"]
     assert night.machines == {}
 
@@ -121,6 +119,88 @@ def test_a_zone_that_the_stack_file_has_no_more_is_looked_at_as_long_as_the_last
     left(night)
     assert swept(night, night.plan.model_copy(update={"zones": ("us-east5-a",)})) == []
     assert night.machines == {}
+
+
+def other(night: Night, **more: object) -> JobPlan:
+    """The job that is left in the stack file."""
+    state = night.plan.state.replace("nightly", "other")
+    return night.plan.model_copy(update={"job": "other", "machine_name": "shop-job-other", "state": state, **more})
+
+
+def killed(night: Night, phase: str) -> None:
+    """A run whose runner dies in a phase; its lease is live still."""
+
+    def watch() -> None:
+        if night.said(phase):
+            raise KilledError
+
+    night.watch = watch
+    with pytest.raises(KilledError):
+        night.run()
+    night.watch = None
+
+
+@pytest.mark.parametrize("form", ["instance", "node"])
+def test_the_machine_of_a_job_that_the_stack_file_has_lost_is_taken_away(form: str) -> None:
+    """No plan has it: its journal tells where it stands. As long as its runner may live, it is left alone; a node would stand for ever."""
+    night = Night(form=form)
+    night.exits = lambda number: None
+    killed(night, "running")
+    assert swept(night, other(night)) == []
+    assert len(night.machines) == 1
+    night.wait(700)
+    assert swept(night, other(night)) == []
+    settled(night, 700)
+    assert (night.journal["result"], night.journal["reason"]) == ("stopped", "the job is not in the stack file any more")
+    sent = night.sent
+    assert swept(night, other(night)) == []
+    assert night.sent - sent < 20, "a run that has ended is not looked for in all zones every hour"
+
+
+def test_a_lost_job_whose_machine_was_taken_away_gets_no_other_one() -> None:
+    """The runner died while it cleared up, and would have looked for the next machine."""
+    night = Night("spot")
+
+    def watch() -> None:
+        if night.said("running") and night.machines and not night.said("clearing"):
+            night.take(next(iter(night.machines)))
+        if night.said("clearing"):
+            raise KilledError
+
+    night.watch = watch
+    with pytest.raises(KilledError):
+        night.run()
+    night.watch = None
+    assert night.journal["after"] == "seeking"
+    night.wait(700)
+    assert swept(night, other(night)) == []
+    assert (night.journal["result"], len(night.journal["tries"])) == ("stopped", 1)
+    assert night.machines == {}
+
+
+def test_a_labelled_machine_of_a_lost_job_is_taken_away_without_a_journal() -> None:
+    """Only its labels tell of it; one that merely has the labels, and another name, is somebody's own."""
+    night = Night()
+    at = f"compute.googleapis.com/compute/v1/projects/{PROJECT}/zones/us-east5-b/instances"
+    for name in (NAME, "own"):
+        labels = {"accelform-stack": "shop", "accelform-job": "nightly"}
+        night.ask("POST", at, {"name": name, "labels": labels}, sourceInstanceTemplate=night.template("spot"))
+    night.wait(60)
+    assert swept(night, other(night)) == []
+    assert night.machines == {}
+    assert night.ask("GET", f"{at}/own")["name"] == "own"
+
+
+def test_a_lost_jobs_journal_that_tells_of_another_place_is_not_believed() -> None:
+    """Somebody wrote the plan in it: the sweep looks under the job's own name, in the stack's own project."""
+    night = Night()
+    killed(night, "running")
+    found = JsonObject(night.google(), f"{night.plan.state}/job.json")
+    found.change(lambda data: data | {"plan": data["plan"] | {"project": "nobodys", "machine_name": "own"}})
+    night.wait(700)
+    assert swept(night, other(night)) == []
+    assert night.machines == {}
+    assert night.record()["usd_at_most"] == "unknown"
 
 
 def test_what_does_not_go_is_said() -> None:
