@@ -63,18 +63,20 @@ class Checkpoints:
         self.skipped: list[str] = []
         """Why a checkpoint was not used."""
 
-    def last(self, like: Any) -> Checkpoint | None:
+    def last(self, like: Any, suits: Callable[[dict[str, Any]], None] = lambda meta: None) -> Checkpoint | None:
         """
         The newest one that is whole and undamaged, as arrays of this machine's memory.
 
         Args:
             like: Tree of the same form as what was saved.
+            suits: Looks at what is no array before the arrays are read, and raises where they cannot be of that form.
         """
         for step in sorted((int(name) for name in self._folder.children() if name.isdigit()), reverse=True):
             place = self._stage / f"read-{step}"
             try:
                 self._folder.child(str(step)).download(place)
                 meta = json.loads((place / META).read_bytes())
+                suits(meta)
                 state = self._read(place / STATE, like)
             except FilesError as error:
                 self.skipped.append(str(error))

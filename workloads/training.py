@@ -143,21 +143,23 @@ class Training:
 
     def _resume(self, iterator: Any) -> tuple[int, list[Any]]:
         """Goes on from the last whole checkpoint: steps that are done, and losses since the curve's last point."""
-        last = self.checkpoints.last(_saved(self._state))
+        last = self.checkpoints.last(_saved(self._state), self._suits)
         if last is None:
             return 0, []
         if last.step >= self.steps:
             raise InputError(
                 f"{self.settings.checkpoints}: {last.step} steps are done already, of {self.steps}: is it another run's folder?"
             )
-        if last.meta.get("identity") != self._identity:
-            raise InputError(f"{self.settings.checkpoints}: its checkpoints are of another model, other data or other settings")
         self._state |= jax.tree.map(_as, last.state, _saved(self._state))
         say(f"goes on after step {last.step}")
         iterator.set_state(last.meta["input"])
         self.curve = [(at, loss) for at, loss in last.meta["curve"]]
         self.resumed_from = [*last.meta["resumed_from"], last.step]
         return last.step, list(last.meta["open"])
+
+    def _suits(self, meta: dict[str, Any]) -> None:
+        if meta["identity"] != self._identity:
+            raise InputError(f"{self.settings.checkpoints}: its checkpoints are of another model, other data or other settings")
 
     def _beginning(self) -> dict[str, Any]:
         others = list(zip(self.model.non_trainable_variables, self._is_frozen, strict=True))

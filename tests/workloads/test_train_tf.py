@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.workloads.jobs import Job, finished
+from tests.workloads.jobs import ROOT, Job, finished
 from workloads import train_tf
 from workloads.contract import RESTART_EXIT, ContractError, InputError, TrainSettings
 from workloads.devices import DevicesError
@@ -118,6 +121,29 @@ def test_a_checkpoint_is_its_numbers_and_of_its_model(tmp_path: Path) -> None:
     assert {name: value.tobytes() for name, value in found.items()} == {name: value.tobytes() for name, value in state.items()}
     with pytest.raises(InputError, match="of another model"):
         train_tf._read(tmp_path / "state", {"0": state["0"][:1], "1": state["1"]})
+
+
+def test_it_begins_without_what_its_image_lacks() -> None:
+    """No JAX, no Orbax, no Grain: all that it imports before TensorFlow is there."""
+    absent = ("jax", "orbax", "grain", "safetensors", "skimage", "keras_rs", "keras_hub")
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "image-tf.lock").read_text(), re.MULTILINE))
+    assert not locked & {"jax", "orbax-checkpoint", "grain", "safetensors", "scikit-image", "keras-rs", "keras-hub"}
+
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({absent}))
+import workloads.recommender.pictures
+from workloads import entry
+sys.modules["tensorflow"] = None
+try:
+    sys.exit(entry.main(["train_tf"]))
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    told = TrainSettings("r", "out", "ck", "v5litepod-8", 8).environment()
+    ended = subprocess.run([sys.executable, "-c", code], env=told | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+
+    assert ended.stdout.strip() == "tensorflow", ended.stderr
 
 
 @pytest.mark.soak

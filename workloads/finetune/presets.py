@@ -103,7 +103,7 @@ def classifier(preset: Preset, classes: int, *, dtype: str, length: int | None, 
 
     Args:
         length: Tokens of a text.
-        lora: Rank of LoRA: only small factors beside the queries and values of attention are trained, and the head; 0: everything is.
+        lora: Rank of LoRA: small factors beside the queries and values of attention are trained, their biases, and the head; 0: everything.
 
     Raises:
         InputError: The preset cannot be read, or does not go with the arguments.

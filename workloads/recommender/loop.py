@@ -56,6 +56,7 @@ class Trainer(Training):
             distribution=distribution,
             batches=Batches(clicks, products, features, rows, batch, steps, seed, index=jax.process_index(), count=jax.process_count()),
             steps=steps,
+            identity=self.architecture,
         )
 
     def _loss(self, trainable: list[Any], other: list[Any], batch: dict[str, Any]) -> tuple[Any, list[Any]]:

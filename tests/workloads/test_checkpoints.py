@@ -1,0 +1,52 @@
+"""Checkpoints in a format of a program's own, and those that are of something else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workloads.checkpoints import KEEP, Checkpoint, Checkpoints
+from workloads.contract import InputError
+
+
+def write(place: Path, state: Any) -> None:
+    place.write_text(json.dumps(state))
+
+
+def read(place: Path, like: Any) -> Any:
+    return json.loads(place.read_text())
+
+
+def never(place: Path, like: Any) -> Any:
+    raise AssertionError("the arrays are read")
+
+
+def test_the_newest_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    """By whoever wrote it, and no more are kept than are of use."""
+    checkpoints = Checkpoints(str(tmp_path), writes=True, write=write, read=read)
+    for step in (1, 2, 3):
+        checkpoints.save(Checkpoint(step, {"a": step}, {"of": "this"}))
+    checkpoints.close()
+
+    again = Checkpoints(str(tmp_path), writes=False, write=write, read=read)
+    assert again.last({}) == Checkpoint(3, {"a": 3}, {"of": "this"})
+    again.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3"]
+    assert KEEP == 2
+
+
+def test_one_that_does_not_suit_is_told_before_its_arrays_are_read(tmp_path: Path) -> None:
+    """They may have any form then."""
+    checkpoints = Checkpoints(str(tmp_path), writes=True, write=write, read=never)
+    checkpoints.save(Checkpoint(1, {}, {"of": "another"}))
+    checkpoints.wait()
+
+    def suits(meta: dict[str, Any]) -> None:
+        raise InputError(f"it is of {meta['of']}")
+
+    with pytest.raises(InputError, match="it is of another"):
+        checkpoints.last({}, suits)
+    checkpoints.close()
