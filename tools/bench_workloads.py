@@ -28,9 +28,9 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 DEVICES = (1, 2, 4, 8)
 RUNS = 3
-STEPS = 40
-BATCH = 1024
-DIMENSION = 128
+STEPS = 30
+BATCH = 512
+DIMENSION = 64
 GOAL = 0.03
 """Share of the time that our loop may add to the bare one."""
 COLLECTIVE = re.compile(r" (all-reduce|all-gather|all-to-all|collective-permute|reduce-scatter)(?:-start)?\(")
