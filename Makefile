@@ -62,9 +62,10 @@ soak: $(DEV) engine ## the long runs: a kill at every call, before a release
 docs: $(DEV) ## write the generated parts of the documents and the schema anew
 	@$(BIN)/python tools/docs.py
 
-bench: $(DEV) engine ## how fast the commands, a region on this machine and the sandbox are
+bench: $(DEV) engine ## how fast the commands, a region on this machine, the sandbox and training are
 	@$(BIN)/python tools/bench.py
 	@$(BIN)/python tools/bench_engine.py
+	@$(BIN)/python tools/bench_workloads.py
 
 lock: $(DEV) ## resolve the dependencies anew (needs uv)
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.lock
