@@ -16,6 +16,7 @@ from infra.errors import Problem, SpecError, nearest
 
 if TYPE_CHECKING:
     from infra.cost.estimate import Estimate
+    from infra.findings import Found
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
 
@@ -45,6 +46,13 @@ class Checked:
         from infra.policy.rule import check
 
         return check(self.resources, self.spec.region, self.spec.confirmations)
+
+    @cached_property
+    def warnings(self) -> list[Found]:
+        """What is allowed, and may be meant otherwise."""
+        from infra.components import registered
+
+        return list(registered.warnings(self.spec.endpoints, self.spec.models, self.spec.jobs))
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -81,6 +81,8 @@ class RegisterPlan(_Part):
     """Alias that an accepted version gets."""
     accept_if: str = ""
     """Condition on its metrics; empty: every version that the job ends well with is accepted."""
+    timezone: str = ""
+    """Time zone of the job's schedule, in which a rollout's `begin` is meant; empty where it has none."""
     keep_versions: Annotated[int, Field(ge=1)] | None = None
     """How many versions stay; older ones that are neither deployed nor have an alias are deleted. None: all stay."""
     rollouts: tuple[RolloutPlan, ...] = ()

@@ -70,7 +70,9 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         registers = None
         if job.registers:
             model = spec.models[job.registers]
-            registers = registered.plan(job.registers, model, registered.image_of(model, spec.images), spec.endpoints, placement)
+            registers = registered.plan(
+                job.registers, model, registered.image_of(model, spec.images), spec.endpoints, placement, job.timezone
+            )
         jobs[name] = Job(
             name,
             job,

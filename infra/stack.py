@@ -171,6 +171,7 @@ class StackSpec(Spec):
                 yield Problem(f"jobs.{name}.registers", words, "a model of one job", "give each job a model of its own")
             registered.setdefault(model, name)
         yield from models_of_jobs.problems(self.models, self.images, registered)
+        yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
     @property
     def registered(self) -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +115,8 @@ def _print_rules(out: Console, result: Checked) -> None:
         out.print(Text(f"confirmed by name: {one.what} in {one.zone or one.region}: {one.because}"), soft_wrap=True)
     for finding in result.findings:
         out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"), soft_wrap=True)
+    for warning in result.warnings:
+        out.print(Text(f"{warning.check}: {warning.message}\n  fix: {warning.fix}", "yellow"), soft_wrap=True)
     out.print()
 
 
@@ -153,6 +156,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             }
             for rule in RULES
         ],
+        "warnings": [asdict(warning) for warning in result.warnings],
         "findings": [
             {
                 "rule": finding.rule,

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,8 +209,10 @@ def logs(name: str, run: str | None, where: Where, *, follow: bool) -> int:
 
 def stop(name: str, where: Where) -> int:
     """`accelform jobs stop`."""
+    from infra.operate.jobs.handover import HandOver
     from infra.operate.jobs.lease import Owner
     from infra.operate.jobs.runner import Runner
+    from infra.operate.rollout import Event
 
     with _reached(where) as (google, clock, desk):
         job = desk.one(name)
@@ -218,7 +221,12 @@ def stop(name: str, where: Where) -> int:
             raise SpecError("jobs stop", [Problem(f"jobs.{name}", "no run is open", f"the last one: {found.get('run') or 'none'}")])
         who = getpass.getuser()
         desk.ask_to_stop(job, found["run"], who)
-        runner = Runner(google, clock, job.plan, Owner.here({}), lambda event: _say(event.text, aside=True))
+
+        def tell(event: Event) -> None:
+            _say(event.text, aside=True)
+
+        judge = partial(HandOver, google, job.plan, say=tell) if job.plan.registers else None
+        runner = Runner(google, clock, job.plan, Owner.here({}), tell, judge)
         if runner.is_nobodys:
             ended = runner.give_up(f"stop was asked for by {who}", "stopped")
             said = {"job": name, "run": found["run"], "result": ended.result, "reason": ended.reason}

@@ -36,7 +36,15 @@ Variable = Annotated[
     StringConstraints(strict=True),
     pattern(r"[A-Za-z_][A-Za-z0-9_]*", "is no name of a variable (letters, digits and _, no digit first)", "BATCH_SIZE"),
 ]
-Text = Annotated[str, Strict()]
+
+
+def _without_zero(value: str) -> str:
+    if "\0" in value:
+        raise problem("has a zero byte, where an argument or a variable of a process ends", fix="leave it out")
+    return value
+
+
+Text = Annotated[str, Strict(), AfterValidator(_without_zero)]
 
 
 def _program(value: str) -> str:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra import names
-from infra.components.deployed_models import CHAMPION, FULL_MODEL
+from infra.components.deployed_models import CHAMPION, FULL_MODEL, DeployedModelSpec
 from infra.components.endpoint import EndpointSpec
 from infra.components.model import SERVERS, ModelSpec
 from infra.components.placement import Placement
 from infra.errors import Problem
+from infra.findings import Found
 from infra.job_plan import RegisterPlan, RolloutPlan
+
+if TYPE_CHECKING:
+    from infra.components.job import JobSpec
+
+BEGIN_MINUTES = 25 * 60
 
 
 def problems(models: Mapping[str, ModelSpec], images: Mapping[str, str], jobs: Mapping[str, str]) -> Iterator[Problem]:
@@ -51,8 +57,50 @@ def awaited(spec: EndpointSpec, jobs: Mapping[str, str]) -> dict[str, str]:
     return {name: f"job {jobs[key]}" for name, key in found.items() if key in jobs}
 
 
-def plan(name: str, spec: ModelSpec, image: str, endpoints: Mapping[str, EndpointSpec], placement: Placement) -> RegisterPlan:
-    """What becomes of what a job trains: the model of that key under `models:`, and the endpoints that serve it by its accepted alias."""
+def rollout_problems(
+    endpoints: Mapping[str, EndpointSpec], models: Mapping[str, ModelSpec], jobs: Mapping[str, JobSpec]
+) -> Iterator[Problem]:
+    """What is wrong with the rollouts of endpoints beside the rest of the file."""
+    by: dict[str, tuple[str, JobSpec]] = {}
+    for job, spec in jobs.items():
+        model, (first, *others) = spec.registers, _guarded(spec, endpoints, models) or [""]
+        by |= dict.fromkeys([first, *others], (job, spec))
+        for key in others:
+            words = f"{first} has one of {model} too: the alias would move before this one has proven anything"
+            fix = "serve it on one endpoint, or give this one a model of its own"
+            yield Problem(f"endpoints.{key}.rollout", words, "one rollout for each model that a job registers", fix)
+    for key, endpoint in endpoints.items():
+        if endpoint.rollout and endpoint.rollout.begin:
+            where = f"endpoints.{key}.rollout.begin"
+            if key not in by:
+                yield Problem(where, "does nothing: no job registers what this endpoint serves", fix="remove it")
+            elif not by[key][1].timezone:
+                fix = "write the job's schedule and timezone, and `paused: true` where somebody starts it; or remove it"
+                yield Problem(where, f"is in the time zone of job {by[key][0]}, which has none", fix=fix)
+
+
+def warnings(endpoints: Mapping[str, EndpointSpec], models: Mapping[str, ModelSpec], jobs: Mapping[str, JobSpec]) -> Iterator[Found]:
+    """What is allowed, and may be meant otherwise."""
+    for job, spec in jobs.items():
+        for key in _guarded(spec, endpoints, models) if spec.schedule else ():
+            rollout = endpoints[key].rollout
+            if rollout and not rollout.begin:
+                words = (
+                    f"a rollout begins as soon as a run of {job} has ended, by its schedule ({spec.schedule}, {spec.timezone}): "
+                    f"with less than {rollout.guards.requests} requests a step nothing is proven, and the version is returned"
+                )
+                yield Found(f"endpoints.{key}.rollout", "warning", words, 'write `begin: "09:00"`, a time of day with requests')
+
+
+def plan(
+    name: str, spec: ModelSpec, image: str, endpoints: Mapping[str, EndpointSpec], placement: Placement, timezone: str | None
+) -> RegisterPlan:
+    """
+    What becomes of what a job trains: the model of that key under `models:`, and the endpoints that serve it by its accepted alias.
+
+    Args:
+        timezone: The job's.
+    """
     where = f"projects/{placement.project}/locations/{placement.region}"
     (accepted,), (alias,) = spec.first_aliases, spec.aliases
     return RegisterPlan(
@@ -64,6 +112,7 @@ def plan(name: str, spec: ModelSpec, image: str, endpoints: Mapping[str, Endpoin
         alias=alias,
         accepted_alias=accepted,
         accept_if=spec.accept_if or "",
+        timezone=timezone or "",
         keep_versions=spec.keep_versions,
         rollouts=tuple(
             RolloutPlan(
@@ -77,15 +126,35 @@ def plan(name: str, spec: ModelSpec, image: str, endpoints: Mapping[str, Endpoin
             )
             for key, endpoint in endpoints.items()
             for shown, served in endpoint.served.items()
-            if _is_served(served.model, name, accepted) and served.traffic in (None, 100)
+            if _is_whole(served, name, accepted)
         ),
     )
 
 
 def rollout_minutes(plan: RegisterPlan) -> int:
-    """How long the rollouts of one version take at most, one after another: each step twice its time, and the time kept warm."""
+    """
+    How long the rollouts of one version take at most, one after another: each step twice its time, and the time kept warm; before them up
+    to a day, and the hour by which some are longer, where one begins at a time of day.
+    """
     steps = [one.rollout for one in plan.rollouts if one.rollout]
-    return sum(2 * one["hold_minutes"] * len(one["traffic_percent"]) + one["keep_warm_minutes"] for one in steps)
+    wait = BEGIN_MINUTES if any(one.get("begin") for one in steps) else 0
+    return wait + sum(2 * int(one["hold_minutes"]) * len(one["traffic_percent"]) + int(one["keep_warm_minutes"]) for one in steps)
+
+
+def _guarded(job: JobSpec, endpoints: Mapping[str, EndpointSpec], models: Mapping[str, ModelSpec]) -> list[str]:
+    """Endpoints to which what a job registers comes by a rollout; none where the file is wrong about the model."""
+    model = models.get(job.registers or "")
+    if job.registers is None or model is None or len(model.first_aliases) != 1:
+        return []
+    return [
+        key
+        for key, one in endpoints.items()
+        if one.rollout and any(_is_whole(served, job.registers, model.first_aliases[0]) for served in one.served.values())
+    ]
+
+
+def _is_whole(served: DeployedModelSpec, name: str, alias: str) -> bool:
+    return _is_served(served.model, name, alias) and served.traffic in (None, 100)
 
 
 def _is_served(reference: str, name: str, alias: str) -> bool:

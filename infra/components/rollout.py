@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from infra.spec import Number, Spec, WholeNumber, problem
+from infra.spec import Number, Spec, WholeNumber, pattern, problem
 
 
 def _growing(value: list[int]) -> list[int]:
@@ -15,6 +15,15 @@ def _growing(value: list[int]) -> list[int]:
     if any(later <= earlier for earlier, later in itertools.pairwise(value)) or value[-1] != 100:
         raise problem("is no way up to all of the traffic", allowed="whole percent that grow, 1 to 100, the last one 100: [10, 50, 100]")
     return value
+
+
+TimeOfDay = Annotated[
+    str,
+    StringConstraints(strict=True),
+    pattern(
+        r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", 'is no time of day ("00:00" to "23:59", in quotes: YAML reads a number otherwise)', '"09:00"'
+    ),
+]
 
 
 class GuardsSpec(Spec):
@@ -51,5 +60,8 @@ class RolloutSpec(Spec):
     """Minutes that each step is held while the guards are read. Google's metrics are late by some minutes."""
     keep_warm_minutes: Annotated[WholeNumber, Field(ge=0, le=7 * 24 * 60)] = 0
     """Minutes that the version before stays deployed, and costs, after the last step: `accelform rollback` then takes one call."""
+    begin: TimeOfDay | None = None
+    """Time of day, in the time zone of the job that registers the model, before which no rollout of a version that a run made begins: with
+    few requests at night nothing is proven. The run waits for it without a machine; `accelform rollout` does not. (default: at once)"""
     guards: GuardsSpec
     """What must hold of the new version: the first that does not sends all traffic back."""

@@ -27,6 +27,8 @@ JOB = {
 MODEL = {"workload": "serve_recommender", "accept_if": "recall_at_50 >= 0.98 * champion"}
 ROLLOUT = {"traffic_percent": [10, 100], "hold_minutes": 30, "keep_warm_minutes": 15, "guards": {"p95_ms": 80, "error_rate": 0.01}}
 SERVED = {"callers": [], "model": "recommender@champion", "machine_type": "n1-standard-2", "min_replicas": 2, "rollout": ROLLOUT}
+NIGHTLY = JOB | {"registers": "recommender", "schedule": "0 2 * * *", "timezone": "Asia/Taipei"}
+BEGINNING = SERVED | {"rollout": ROLLOUT | {"begin": "09:00"}}
 WHERE = "projects/tw-shop-ml/locations/us-east5"
 
 Load = Callable[..., StackSpec]
@@ -53,7 +55,14 @@ def plan(load: Load) -> Callable[..., RegisterPlan]:
     def plan(**parts: Any) -> RegisterPlan:
         spec = load(**parts)
         model = spec.models["recommender"]
-        return registered.plan("recommender", model, registered.image_of(model, spec.images), spec.endpoints, spec.placement("try"))
+        return registered.plan(
+            "recommender",
+            model,
+            registered.image_of(model, spec.images),
+            spec.endpoints,
+            spec.placement("try"),
+            spec.jobs["train"].timezone,
+        )
 
     return plan
 
@@ -74,6 +83,34 @@ def plan(load: Load) -> Callable[..., RegisterPlan]:
             "models.recommender.workload",
             "runs in the image serve, and images",
         ),
+        (
+            {"endpoints": {"recommend": SERVED, "shelf": SERVED}},
+            "endpoints.shelf.rollout",
+            "recommend has one of recommender too: the alias would move",
+        ),
+        (
+            {"endpoints": {"recommend": BEGINNING}},
+            "endpoints.recommend.rollout.begin",
+            "is in the time zone of job train, which has none",
+        ),
+        (
+            {"endpoints": {"recommend": BEGINNING | {"model": "recommender@candidate"}}},
+            "endpoints.recommend.rollout.begin",
+            "does nothing: no job registers",
+        ),
+        (
+            {"jobs": {"train": NIGHTLY}, "endpoints": {"recommend": SERVED | {"rollout": ROLLOUT | {"begin": 540}}}},
+            "endpoints.recommend.rollout.begin",
+            "is no time of day",
+        ),
+        (
+            {"jobs": {"train": NIGHTLY}, "endpoints": {"recommend": SERVED | {"rollout": ROLLOUT | {"begin": "24:00"}}}},
+            "endpoints.recommend.rollout.begin",
+            "is no time of day",
+        ),
+        ({"jobs": {"train": NIGHTLY | {"args": ["a", "b\0c"]}}}, "jobs.train.args.1", "has a zero byte"),
+        ({"jobs": {"train": NIGHTLY | {"env": {"A": "\0"}}}}, "jobs.train.env.A", "has a zero byte"),
+        ({"models": {"recommender": MODEL | {"args": ["\0"]}}}, "models.recommender.args.0", "has a zero byte"),
     ],
 )
 def test_what_is_refused(load: Load, parts: dict[str, Any], path: str, said: str) -> None:
@@ -101,6 +138,31 @@ def test_the_runner_is_told_all_that_it_needs(plan: Callable[..., RegisterPlan])
     assert rollout.deployed == {"machineType": "n1-standard-2", "minReplicas": 2}
     assert rollout.rollout == ROLLOUT | {"guards": {"p95_ms": 80.0, "error_rate": 0.01, "requests": 100}}
     assert registered.rollout_minutes(found) == 2 * 30 * 2 + 15
+
+
+def test_a_rollout_that_begins_at_a_time_of_day(plan: Callable[..., RegisterPlan]) -> None:
+    """The runner knows the hour and whose it is, and has a day more for it."""
+    found = plan(jobs={"train": NIGHTLY}, endpoints={"recommend": BEGINNING})
+    assert (found.timezone, (found.rollouts[0].rollout or {})["begin"]) == ("Asia/Taipei", "09:00")
+    assert registered.rollout_minutes(found) == 25 * 60 + 2 * 30 * 2 + 15
+
+
+@pytest.mark.parametrize(
+    ("job", "endpoint", "warned"),
+    [
+        (NIGHTLY, SERVED, True),
+        (NIGHTLY, BEGINNING, False),
+        (JOB | {"registers": "recommender"}, SERVED, False),
+        (NIGHTLY, {"callers": [], "model": "recommender", "machine_type": "n1-standard-2"}, False),
+    ],
+)
+def test_a_rollout_at_night_is_warned_of(load: Load, job: dict[str, Any], endpoint: dict[str, Any], warned: bool) -> None:
+    """A job that a clock starts, and a rollout with guards that begins whenever the run ends."""
+    spec = load(jobs={"train": job}, endpoints={"recommend": endpoint})
+    found = list(registered.warnings(spec.endpoints, spec.models, spec.jobs))
+    assert [(one.check, one.level, "100 requests a step" in one.message) for one in found] == (
+        [("endpoints.recommend.rollout", "warning", True)] if warned else []
+    )
 
 
 @pytest.mark.parametrize(

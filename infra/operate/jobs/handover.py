@@ -14,11 +14,13 @@ What becomes of what a run trained: a version in the registry, a verdict, and fo
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from infra.accept_if import METRIC, Verdict, judge, parse
 from infra.components.rollout import RolloutSpec
@@ -38,6 +40,7 @@ from infra.provider.holds import Holds
 from infra.provider.registry import JOB_LABEL, RUN_LABEL, VERDICT_LABEL, Registry, Version, aliases_of
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, Serving
+from infra.schedule import Schedule
 
 REPORT, ARTEFACT = "report.json", "model"
 """What a program leaves in its run's folder when it ends well."""
@@ -48,6 +51,8 @@ METRICS_MOST = 50
 """More are no report: they would not fit in a description, whose longest length no source says."""
 TRIES = 4
 MISSING = 404
+WAITS_SECONDS = 60.0
+"""Between two looks at whether somebody asked for the end, while the time of day is waited for at which a rollout begins."""
 
 Kept = dict[str, Any]
 
@@ -106,6 +111,25 @@ class HandOver:
         phase = str(kept.get("phase", ""))
         return None if phase == "ended" else phases[phase](run, dict(kept))
 
+    def withdraw(self, run: str, kept: Mapping[str, Any]) -> str:
+        """
+        Returns what a run's open rollout has moved, since the run is to end.
+
+        Returns:
+            What was done, in words; empty where nothing was open.
+
+        Raises:
+            ProviderError: The cloud refused, or did not answer.
+        """
+        if kept.get("phase") != "rolling":
+            return ""
+        place = self._plan.rollouts[int(kept["rollout"])]
+        journal = Journal(self._google, place.journal)
+        if not journal.is_open or not self._is_ours(journal.data, str(kept["version"]), run):
+            return ""
+        outcome = self._rollout(place).back()
+        return f"{place.name}: {outcome.phase}: {outcome.why}"
+
     # Phases
 
     def _reading(self, run: str, kept: Kept) -> Kept:
@@ -153,13 +177,25 @@ class HandOver:
         number = int(kept["rollout"])
         place = self._plan.rollouts[number]
         try:
-            outcome = self._brought(place, kept["version"], run)
+            outcome = self._brought(place, kept["version"], run, float(kept.get("begins", 0.0)))
+        except EarlyError as early:
+            return self._waited(kept, place.name, early.until)
         except NotBroughtError as error:
             return self._ended(kept, "accepted", f"accepted, not rolled out: {place.name}: {error}")
         if outcome is None or outcome.phase == "done":
             return self._rolled(kept, number)
         said = {"returned": "returned", "stopped": "accepted"}[outcome.phase]
         return self._ended(kept, said, f"{place.name}: {outcome.phase}: {outcome.why}")
+
+    def _waited(self, kept: Kept, name: str, until: float) -> Kept:
+        """The moment is kept before it is waited for: who goes on later waits for the same one."""
+        if kept.get("begins") != until:
+            zone = ZoneInfo(self._plan.timezone)
+            said = f"{dt.datetime.fromtimestamp(until, zone):%Y-%m-%d %H:%M} {zone.key}"
+            return self._to(kept, "rolling", f"version {kept['version']} waits until {said}: a rollout on {name} begins then", begins=until)
+        while (left := until - self._time.now()) > 0:
+            self._time.wait(min(WAITS_SECONDS, left))
+        return kept
 
     def _promoting(self, run: str, kept: Kept) -> Kept:
         alias, version = self._plan.accepted_alias, kept["version"]
@@ -286,17 +322,25 @@ class HandOver:
             return self._to(kept, "rolling", f"version {kept['version']} goes to endpoint {name}", rollout=number)
         return self._to(kept, "promoting", f"{self._plan.accepted_alias} goes to version {kept['version']}")
 
-    def _brought(self, plan: RolloutPlan, version: str, run: str) -> Outcome | None:
+    def _is_ours(self, journal: Mapping[str, Any], version: str, run: str) -> bool:
+        """Whether a rollout's journal tells of this run's version."""
+        ours = journal.get("to", {}).get("version") == version and journal.get("model") == self._plan.model
+        # A model that was deleted counts its versions from 1 again: another one of that number may have been here.
+        return ours and float(journal["began"]) >= lease.seconds(run)
+
+    def _brought(self, plan: RolloutPlan, version: str, run: str, begins: float) -> Outcome | None:
         """
         Brings a version to an endpoint; None where no rollout had to.
 
+        Args:
+            begins: When a rollout may begin, once that is known; else 0.
+
         Raises:
+            EarlyError: It is not the time of day yet.
             NotBroughtError: It cannot be now; what serves is as it was.
         """
         journal = Journal(self._google, plan.journal).data
-        ours = journal.get("to", {}).get("version") == version and journal.get("model") == self._plan.model
-        # A model that was deleted counts its versions from 1 again: another one of that number may have been here.
-        ours = ours and float(journal["began"]) >= lease.seconds(run)
+        ours = self._is_ours(journal, version, run)
         if journal and Journal(self._google, plan.journal).is_open:
             if not ours:
                 raise NotBroughtError(f"a rollout of version {journal['to']['version']} is unfinished there ({journal['phase']})")
@@ -313,10 +357,21 @@ class HandOver:
             return None
         if not ids or plan.rollout is None or (live["modelVersionId"] == version and look.split.get(ids[0]) == 100):
             return None  # the alias says it to the next update
+        until = begins or self._begins(plan)
+        if self._time.now() < until:
+            raise EarlyError(until)
         try:
             return self._rollout(plan).start(_plan(plan, version))
         except SpecError as error:
             raise NotBroughtError("; ".join(problem.message for problem in error.problems)) from None
+
+    def _begins(self, plan: RolloutPlan) -> float:
+        """When the rollout of now may begin, in seconds since 1970."""
+        now = self._time.now()
+        if not (begin := (plan.rollout or {}).get("begin")):
+            return now
+        hour, minute = begin.split(":")
+        return Schedule(f"{int(minute)} {int(hour)} * * *", self._plan.timezone).next(now - 1)
 
     def _check_holds(self, plan: RolloutPlan) -> None:
         """
@@ -388,6 +443,19 @@ class HandOver:
 
 class ReportError(Exception):
     """A run's report is missing, or is none."""
+
+
+class EarlyError(Exception):
+    """
+    It is not the time of day yet at which a rollout begins.
+
+    Args:
+        until: When it is, in seconds since 1970.
+    """
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        super().__init__(until)
 
 
 class NotBroughtError(Exception):

@@ -61,6 +61,8 @@ LOOKS = 3
 SENDS = 3
 """How often one create is sent whose answer was lost."""
 ALREADY = 409
+UNSTOPPABLE = ("promoting", "pruning", "ended")
+"""Of a hand-over: what serves is as it will be, and only words are left."""
 FENCED = "fenced"
 SKIPPED = "skipped"
 REASON_LETTERS = 2000
@@ -79,6 +81,9 @@ class Judge(Protocol):
             run: Its id.
             kept: What the call before answered; nothing at first.
         """
+
+    def withdraw(self, run: str, kept: Mapping[str, Any]) -> str:
+        """Takes back what is open of it, and says what, in words; empty where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +201,9 @@ class Runner:
         try:
             if self.journal.phase == "clearing" and self.journal.data["after"] != "closing":
                 self._clear_after(why, result)
+            elif self.journal.phase == "judged":
+                self._renew()
+                self._withdraw(why, result)
             elif self.journal.phase not in ("clearing", "closing"):
                 rows = self._tries()
                 if rows and not rows[-1].ended:
@@ -516,10 +524,15 @@ class Runner:
         if self._judge is None:
             self._to("closing", "nobody judges it")
             return
-        judge = self._judge(_Kept(self._time.now, self._wait))
+        judge = self._judge(_Kept(self._time.now, self._wait_or_stop))
         try:
+            self._check_stop()
             while (kept := judge.advance(self.journal.data["id"], self.journal.data["kept"])) is not None:
                 self.journal.note(kept=kept, lease=self._owner.lease(self._time.now(), lease.HANDED_SECONDS))
+                self._check_stop()
+        except _StoppedError as stopped:
+            self._withdraw(str(stopped), "stopped")
+            return
         except CancelledError:
             self.journal.look()  # it was ended since another runner has it
             raise
@@ -533,6 +546,32 @@ class Runner:
         found = self.journal.data["kept"]
         failed = {"result": "failed", "reason": _short(str(found.get("why", "")))} if found.get("outcome") == "failed" else {}
         self._to("closing", f"{found.get('outcome', 'judged')}: {found.get('why', '')}", **failed)
+
+    def _check_stop(self) -> None:
+        """
+        Raises:
+            _StoppedError: Somebody asked for the end, and there is something left that could be left undone.
+        """
+        if self.journal.data["kept"].get("phase", "") not in UNSTOPPABLE and (why := self._patiently(self._stop)):
+            raise _StoppedError(why)
+
+    def _wait_or_stop(self, seconds: float) -> None:
+        """A wait of no time comes from the midst of an operation, which is not left alone."""
+        self._wait(seconds)
+        if seconds > 0:
+            self._check_stop()
+
+    def _withdraw(self, why: str, result: str) -> None:
+        """Ends a run that is handing over what it made: what its rollout has moved goes back first."""
+        said = ""
+        if self._judge is not None:
+            try:
+                said = self._judge(_Kept(self._time.now, self._wait)).withdraw(self.journal.data["id"], self.journal.data["kept"])
+            except GoogleError as error:
+                if error.code not in REFUSED:
+                    raise
+                said = f"its rollout is open still, since that was refused: {error}; accelform rollback"
+        self._close(result, f"{why}; {said}" if said else why)
 
     def _closing(self) -> None:
         now = self._time.now()
@@ -688,6 +727,10 @@ class Runner:
 
     def _say(self, kind: str, text: str, **data: Any) -> None:
         self._tell(Event(kind, self._time.now(), text, {"run": self.journal.data.get("id", ""), **data}))
+
+
+class _StoppedError(Exception):
+    """Somebody asked for the end of a run that is handing over what it made."""
 
 
 @dataclass(frozen=True, slots=True)

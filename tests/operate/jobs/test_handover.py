@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -39,7 +40,9 @@ ROLLOUT = {
 class Night(Shop):
     """A shop whose runs end well: only their hand-over is left."""
 
-    def __init__(self, *, bare: bool = True, accept_if: str = CONDITION, rollouts: list[dict[str, Any]] | None = None) -> None:
+    def __init__(
+        self, *, bare: bool = True, accept_if: str = CONDITION, rollouts: list[dict[str, Any]] | None = None, timezone: str = ""
+    ) -> None:
         super().__init__(bare=bare)
         registers = {
             "model": MODEL,
@@ -47,6 +50,7 @@ class Night(Shop):
             "labels": {"owner": "ml-team"},
             "container": {"imageUri": "us-central1-docker.pkg.dev/p/r/i@sha256:0", "ports": [{"containerPort": 8080}]},
             "accept_if": accept_if,
+            "timezone": timezone,
             "rollouts": [ROLLOUT] if rollouts is None else rollouts,
         }
         machine = {"provisioning": "spot", "form": "instance", "template": "projects/p/regions/r/instanceTemplates/t"}
@@ -162,6 +166,69 @@ def test_a_better_version_is_rolled_out_under_guards() -> None:
     assert night.holds().every() == []
     assert [one["labels"]["accelform-verdict"] for one in night.versions()] == ["accepted", "accepted"]
     assert [share.get(night.named("2").id) for share in [night.split]] == [100]
+
+
+def at_nine(**more: Any) -> Night:
+    """The second night, whose rollout begins at nine in Taipei; it is 16:00 there."""
+    night = second(rollouts=[ROLLOUT | {"rollout": ROLLOUT["rollout"] | {"begin": "09:00"}}], timezone="Asia/Taipei", **more)
+    night.cloud.clock.advance(dt.datetime(2027, 1, 16, 8, tzinfo=dt.UTC).timestamp() - night.now())
+    return night
+
+
+def test_a_rollout_begins_at_its_time_of_day() -> None:
+    """The first night deployed at once; of the second nothing is moved until nine. Who goes on later waits for the same moment."""
+    night = at_nine()
+    nine = dt.datetime(2027, 1, 17, 1, tzinfo=dt.UTC).timestamp()
+    moved: list[float] = []
+    night.watch = lambda: moved.append(night.now()) if night.split.get(night.named("2").id) else None
+    assert night.hand_over(NEXT)["outcome"] == "promoted"
+    assert nine <= moved[0] <= nine + 600
+    assert "version 2 waits until 2027-01-17 09:00 Asia/Taipei: a rollout on recommend begins then" in [one.text for one in night.events]
+
+    late = at_nine()
+    found = HandOver(late.google(), late.job, late, late.events.append)
+    kept: dict[str, Any] = {}
+    while "begins" not in kept:
+        kept = found.advance(NEXT, kept) or {}
+    late.cloud.clock.advance(nine + 7200 - late.now())
+    moved = []
+    late.watch = lambda: moved.append(late.now()) if late.split.get(late.named("2").id) else None
+    assert late.hand_over(NEXT, kept)["outcome"] == "promoted"
+    assert nine + 7200 <= moved[0] <= nine + 7800, "a runner that comes late begins at once, and not the next day"
+
+
+def test_a_hold_that_somebody_took_while_nine_was_waited_for_counts() -> None:
+    night = at_nine()
+    before = night.serves()
+    found = HandOver(night.google(), night.job, night, night.events.append)
+    kept: dict[str, Any] = {}
+    while "begins" not in kept:
+        kept = found.advance(NEXT, kept) or {}
+    night.holds().put(Hold(ENDPOINT, ("traffic",), "incident", "by hand", night.now() + 999_999), night.now())
+    assert "held by incident" in night.hand_over(NEXT, kept)["why"]
+    assert night.serves() == before
+
+
+def test_an_end_that_is_asked_for_returns_the_rollout() -> None:
+    """In the midst of a step: traffic, alias and holds are as before. A second call, and one before anything began, do nothing."""
+    night = second()
+    before = night.serves()
+    found = HandOver(night.google(), night.job, night, night.events.append)
+    assert found.withdraw(NEXT, {}) == ""
+
+    def dies() -> None:
+        if night.split.get(night.named("2").id) == 10:
+            raise KilledError
+
+    night.watch = dies
+    with pytest.raises(KilledError):
+        night.hand_over(NEXT)
+    night.watch = None
+    assert night.kept["phase"] == "rolling"
+    assert found.withdraw(NEXT, night.kept) == "recommend: returned: asked for"
+    assert night.serves() == before
+    assert night.holds().every() == []
+    assert found.withdraw(NEXT, night.kept) == ""
 
 
 def test_when_all_is_said_nothing_is_asked(night: Night) -> None:
