@@ -132,6 +132,23 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
+def test_no_job_stands_where_nothing_could_run_or_start_it(base: dict[str, Any], stack_file: Write) -> None:
+    """v4 is in a region alone that has neither Cloud Run nor Cloud Scheduler: an update would end half way. The way out is said."""
+    images = {name: one.replace("us-east5", "us-central2") for name, one in IMAGES.items()}
+    job = JOB | {"accelerator_type": "v4-8", "zones": ["us-central2-b"], "provisioning": ["on-demand"]}
+    (found,) = problems(
+        stack_file(base | {"accelform:region": "us-central2", "accelform:images": images, "accelform:jobs": {"train": job}})
+    )
+    assert (found.path, "has no Cloud Run (https://" in found.message, "and Cloud Scheduler (https://" in found.message) == (
+        "jobs",
+        True,
+        True,
+    )
+    assert "us-central1" in found.allowed
+    assert "us-east5" not in found.allowed
+    assert "tpu_slices" in found.fix
+
+
 @pytest.mark.parametrize(("change", "path", "said"), REFUSED.values(), ids=REFUSED)
 def test_refuses(change: dict[str, Any], path: str, said: str, with_job: Callable[..., Path]) -> None:
     """Each is refused where it stands, in words, with what it may be or what to do."""
@@ -264,9 +281,9 @@ def test_the_container_reads_what_it_is_told(with_job: Callable[..., Path]) -> N
 
 def test_a_node_is_told_the_same(base: dict[str, Any], stack_file: Write) -> None:
     """T22, T24, T34: the body that the runner sends has the way of buying, an account of its own, the one scope and no address."""
-    images = {name: one.replace("us-east5", "us-central2") for name, one in IMAGES.items()}
-    job = JOB | {"accelerator_type": "v4-8", "zones": ["us-central2-b"], "provisioning": ["spot", "on-demand"]}
-    top = {"accelform:region": "us-central2", "accelform:images": images, "accelform:jobs": {"train": job}}
+    images = {name: one.replace("us-east5", "europe-west4") for name, one in IMAGES.items()}
+    job = JOB | {"accelerator_type": "v3-8", "zones": ["europe-west4-a"], "provisioning": ["spot", "on-demand"]}
+    top = {"accelform:region": "europe-west4", "accelform:images": images, "accelform:jobs": {"train": job}}
     plan = JobPlan.model_validate_json(environment(declared(stack_file(base | top))[RUN_JOB, "train"])[VARIABLE])
     spot, on_demand = (one.node for one in plan.machines)
     assert (spot["schedulingConfig"], on_demand["schedulingConfig"]["spot"]) == ({"spot": True, "reserved": False}, False)
@@ -275,7 +292,7 @@ def test_a_node_is_told_the_same(base: dict[str, Any], stack_file: Write) -> Non
         "scope": ["https://www.googleapis.com/auth/cloud-platform"],
     }
     assert spot["networkConfig"] == {
-        "subnetwork": "projects/tw-shop-ml/regions/us-central2/subnetworks/try-subnet",
+        "subnetwork": "projects/tw-shop-ml/regions/europe-west4/subnetworks/try-subnet",
         "enableExternalIps": False,
     }
     assert json.loads(spot["metadata"]["accelform-container"])["image"] == images["train"]
