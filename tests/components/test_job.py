@@ -30,6 +30,7 @@ JOB = {
     "zones": ["us-east5-a", "us-east5-b"],
     "provisioning": ["spot", "on-demand"],
     "max_run_minutes": 180,
+    "data": {"clicks": "clicks/", "pictures": "pictures/"},
 }
 
 
@@ -128,6 +129,13 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "data by its whole address": ({"data": {"clicks": "gs://other/clicks"}}, "jobs.train.data.clicks", "is no folder"),
     "data that climbs out": ({"data": {"clicks": "a/../../b"}}, "jobs.train.data.clicks", "is no folder"),
     "two names of one variable": ({"data": {"a-b": "x", "a_b": "y"}}, "jobs.train.data", "two names of one variable"),
+    "no data": ({"data": None}, "jobs.train.data", "lacks clicks and pictures: train_recommender reads them"),
+    "data under another name": ({"data": {"clicks": "c/", "products": "p/"}}, "jobs.train.data", "lacks pictures"),
+    "an argument that only another program takes": (
+        {"workload": "finetune", "data": {"model": "m/"}, "args": ["--example"]},
+        "jobs.train.data",
+        "lacks examples: finetune",
+    ),
     "a model that is not there": ({"registers": "recommender"}, "jobs.train.registers", "is no key of models"),
 }
 
@@ -243,6 +251,15 @@ def test_a_job_that_makes_no_model_registers_none(base: dict[str, Any], stack_fi
     assert "train_recommender" in found.allowed
 
 
+def test_a_program_that_makes_its_data_up_needs_none(with_job: Callable[..., Path]) -> None:
+    """The refusal says so, and it is so."""
+    (found,) = problems(with_job({"data": None}))
+    assert found.allowed == "clicks, pictures"
+    assert found.fix.startswith("write {clicks: clicks/, pictures: pictures/} with")
+    assert "`args: [--example]`" in found.fix
+    assert StackSpec.load(with_job({"data": None, "args": ["--example", "--small"]})).jobs["train"].data == {}
+
+
 def test_a_model_is_of_one_job(base: dict[str, Any], stack_file: Write) -> None:
     """Of two jobs that make its versions nobody could say which is the newest."""
     jobs = {name: JOB | {"registers": "recommender"} for name in ("one", "two")}
@@ -268,12 +285,12 @@ def test_the_runner_is_told_its_plan(with_job: Callable[..., Path]) -> None:
 
 def test_the_container_reads_what_it_is_told(with_job: Callable[..., Path]) -> None:
     """What the template says and what the runner adds are together the whole contract, and no more."""
-    found = declared(with_job({"data": {"clicks": "clicks/"}, "save_every_steps": 50, "env": {"LEVEL": "debug"}}))
+    found = declared(with_job({"data": {"clicks": "clicks/", "pictures": "p/"}, "save_every_steps": 50, "env": {"LEVEL": "debug"}}))
     metadata = found["gcp:compute/instanceTemplate:InstanceTemplate", "train-spot"].get("metadata")
     container = json.loads(metadata["accelform-container"])
     run = {"WL_RUN_ID": "r", "WL_OUTPUT": "gs://o", "WL_CHECKPOINTS": "gs://c", "WL_ATTEMPT": "2"}
     settings = TrainSettings.read(container["env"] | run)
-    assert settings.data == {"clicks": "gs://tw-shop-ml-try-data/clicks"}
+    assert settings.data == {"clicks": "gs://tw-shop-ml-try-data/clicks", "pictures": "gs://tw-shop-ml-try-data/p"}
     assert (settings.accelerator_type, settings.chips, settings.hosts, settings.save_every_steps) == ("v6e-4", 4, 1, 50)
     assert container["image"] == IMAGES["train"]
     assert metadata["startup-script"].startswith("#!/bin/bash\n")
