@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from infra import keys, refusals
 from infra.catalog import confirmed as by_name
-from infra.catalog import places
+from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
@@ -150,6 +150,14 @@ class StackSpec(Spec):
         """What is wrong with the jobs beside the rest of the file: images that are not said, models that are not there."""
         if self.jobs and RUNNER not in self.images:
             yield Problem(f"images.{RUNNER}", "is missing: it runs the jobs", fix=f"build it: accelform image build {RUNNER}")
+        if self.jobs and (lacks := services.missing(self.region)):
+            words = " and ".join(f"{services.NAMES[one]} ({row.source})" for one in lacks if (row := services.row(one, self.region)))
+            yield Problem(
+                "jobs",
+                f"cannot stand in {self.region}: what runs and starts a job stands in its region, and {self.region} has no {words}",
+                f"a region with both, such as {', '.join(_able(self.region)[:5])}",
+                "write a standing slice under `tpu_slices`, which needs neither; or a job of another generation in another region's file",
+            )
         registered: dict[str, str] = {}
         for name, job in self.jobs.items():
             if name in self.tpu_slices or name == SWEEP:
@@ -290,6 +298,13 @@ class StackSpec(Spec):
         if problems:
             raise SpecError(file.name, _in_file_order(problems))
         return spec
+
+
+def _able(region: str) -> list[str]:
+    """Regions that have all that a job needs, a TPU included: those of the same continent first."""
+    able = {places.region_of(one.zone) for one in zones.every() if one.trust != "low"}
+    able = {one for one in able if all(services.judge(service, one) == "works" for service in services.JOBS)}
+    return sorted(able, key=lambda one: (places.continent_of(one) != places.continent_of(region), one))
 
 
 def _parsed(key: str, text: str) -> Any:

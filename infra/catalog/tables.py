@@ -28,6 +28,7 @@ Table = Literal[
     "names",
     "prices",
     "regions",
+    "services",
     "sources",
     "tpu_chips",
     "tpu_shapes",

@@ -88,9 +88,12 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     out.print(made)
     out.print()
     if spec.jobs:
+        from infra.catalog.services import doubts
         from infra.cli.check_jobs import table
 
         out.print(table(result, _now()))
+        for line in doubts(spec.region):
+            out.print(Text(line, "yellow"), soft_wrap=True)
         out.print()
     out.print(report.table(result.estimate))
     for line in headroom.lines(headroom.headroom(result.estimate, spec.budgets)):
@@ -126,6 +129,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
     head: dict[str, Any] = {"stack": file.stack, "file": str(file.path), "exit_code": int(_code(result))}
     if isinstance(result, SpecError):
         return head | {"problems": problems_json(result)}
+    from infra.catalog.services import doubts
     from infra.cli import check_jobs
     from infra.policy.rules import RULES
 
@@ -145,6 +149,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             for resource in result.resources
         ],
         "jobs": check_jobs.as_json(result, _now()),
+        "unconfirmed": list(doubts(result.spec.region)) if result.spec.jobs else [],
         "cost": report.as_json(result.estimate),
         "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
         "confirmed": [one.model_dump(mode="json") for one in result.spec.confirmed],

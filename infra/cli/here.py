@@ -121,11 +121,11 @@ class Here:
         from workloads.job import PROGRAMS
 
         job = spec.jobs[self.plan.job]
-        folders = {name: f"gs://{bucket}/{folder.rstrip('/')}" for name, folder in job.data.items()}
-        if not folders or "--example" in job.args or not all(self._is_empty(folder) for folder in folders.values()):
-            return
         program = PROGRAMS[self.plan.workload]
-        if not program.example or set(program.needs) - set(folders):
+        folders = {name: f"gs://{bucket}/{folder.rstrip('/')}" for name, folder in job.data.items()}
+        if not folders or program.alone in job.args or not all(self._is_empty(folder) for folder in folders.values()):
+            return
+        if not program.example or program.lacks((), folders):
             raise SpecError(
                 "jobs run",
                 [Problem(f"jobs.{self.plan.job}.data", f"{' and '.join(folders.values())}: nothing is in there", fix="put the data there")],

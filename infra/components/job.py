@@ -169,7 +169,7 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock(), *self._makes()]
+        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock(), *self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
@@ -267,6 +267,14 @@ class JobSpec(Spec):
                 yield Problem("schedule" if key == "cron" else "timezone", words, error.allowed)
         if self.paused and not self.schedule:
             yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
+
+    def _reads(self) -> Iterator[Problem]:
+        if missing := self.program.lacks(self.args, self.data):
+            entries = ", ".join(f"{name}: {name}/" for name in missing)
+            fix = f"write {{{entries}}} with the folders of the data bucket"
+            if self.program.alone:
+                fix += f"; or write `args: [{self.program.alone}]`: it then makes them up"
+            yield Problem("data", f"lacks {' and '.join(missing)}: {self.workload} reads them", ", ".join(self.program.needs), fix)
 
     def _makes(self) -> Iterator[Problem]:
         if self.registers and self.program.kind != "train":

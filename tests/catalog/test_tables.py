@@ -36,6 +36,7 @@ KEYS = {
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
     "regions": ("region",),
+    "services": ("service", "region"),
     "sources": ("name",),
     "names": ("wrong",),
 }
@@ -45,7 +46,7 @@ COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
     "import csv, sys, time; from infra.catalog import accelerator, ages, alternatives, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
-    "machine_prices, named, peak, places, prices, table_file, tables, things, tpu, vertex, vertex_prices, zones; "
+    "machine_prices, named, peak, places, prices, services, table_file, tables, things, tpu, vertex, vertex_prices, zones; "
 )
 LOAD = (
     "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
@@ -53,7 +54,7 @@ LOAD = (
     "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); "
     "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
     "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "
-    "alternatives.rentals(); peak.peaks(); "
+    "alternatives.rentals(); peak.peaks(); services.row('cloud-run', 'us-east5'); "
 )
 
 

@@ -44,6 +44,15 @@ def test_json_holds_what_the_table_shows(accelform: Accelform) -> None:
     assert stack["findings"] == []
 
 
+def test_says_what_is_unconfirmed_of_what_jobs_need(accelform: Accelform) -> None:
+    """A weak list lacks Cloud Scheduler in us-east5: nobody is refused, and nobody is surprised by an update that ends half way."""
+    example = str(ROOT / "docs" / "examples" / "Pulumi.jobs.yaml")
+    assert "unconfirmed: us-east5 is not in the list of Cloud Scheduler's regions" in accelform("check", example).out
+    (line,) = accelform("check", example, "--json").data["stacks"][0]["unconfirmed"]
+    assert line.endswith("gcloud scheduler locations list")
+    assert accelform("check", "us-east5", "--json").data["stacks"][0]["unconfirmed"] == []
+
+
 def test_fails_with_all_problems_and_goes_on_with_the_other_stacks(accelform: Accelform, base: dict[str, Any], stack_file: Any) -> None:
     """A broken file is told, the others are checked all the same, and the gravest code wins."""
     broken = stack_file(base | {"accelform:region": "nowhere", "accelform:owner": ""}, "broken")

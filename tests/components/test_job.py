@@ -30,6 +30,7 @@ JOB = {
     "zones": ["us-east5-a", "us-east5-b"],
     "provisioning": ["spot", "on-demand"],
     "max_run_minutes": 180,
+    "data": {"clicks": "clicks/", "pictures": "pictures/"},
 }
 
 
@@ -128,8 +129,32 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "data by its whole address": ({"data": {"clicks": "gs://other/clicks"}}, "jobs.train.data.clicks", "is no folder"),
     "data that climbs out": ({"data": {"clicks": "a/../../b"}}, "jobs.train.data.clicks", "is no folder"),
     "two names of one variable": ({"data": {"a-b": "x", "a_b": "y"}}, "jobs.train.data", "two names of one variable"),
+    "no data": ({"data": None}, "jobs.train.data", "lacks clicks and pictures: train_recommender reads them"),
+    "data under another name": ({"data": {"clicks": "c/", "products": "p/"}}, "jobs.train.data", "lacks pictures"),
+    "an argument that only another program takes": (
+        {"workload": "finetune", "data": {"model": "m/"}, "args": ["--example"]},
+        "jobs.train.data",
+        "lacks examples: finetune",
+    ),
     "a model that is not there": ({"registers": "recommender"}, "jobs.train.registers", "is no key of models"),
 }
+
+
+def test_no_job_stands_where_nothing_could_run_or_start_it(base: dict[str, Any], stack_file: Write) -> None:
+    """v4 is in a region alone that has neither Cloud Run nor Cloud Scheduler: an update would end half way. The way out is said."""
+    images = {name: one.replace("us-east5", "us-central2") for name, one in IMAGES.items()}
+    job = JOB | {"accelerator_type": "v4-8", "zones": ["us-central2-b"], "provisioning": ["on-demand"]}
+    (found,) = problems(
+        stack_file(base | {"accelform:region": "us-central2", "accelform:images": images, "accelform:jobs": {"train": job}})
+    )
+    assert (found.path, "has no Cloud Run (https://" in found.message, "and Cloud Scheduler (https://" in found.message) == (
+        "jobs",
+        True,
+        True,
+    )
+    assert "us-central1" in found.allowed
+    assert "us-east5" not in found.allowed
+    assert "tpu_slices" in found.fix
 
 
 @pytest.mark.parametrize(("change", "path", "said"), REFUSED.values(), ids=REFUSED)
@@ -226,6 +251,15 @@ def test_a_job_that_makes_no_model_registers_none(base: dict[str, Any], stack_fi
     assert "train_recommender" in found.allowed
 
 
+def test_a_program_that_makes_its_data_up_needs_none(with_job: Callable[..., Path]) -> None:
+    """The refusal says so, and it is so."""
+    (found,) = problems(with_job({"data": None}))
+    assert found.allowed == "clicks, pictures"
+    assert found.fix.startswith("write {clicks: clicks/, pictures: pictures/} with")
+    assert "`args: [--example]`" in found.fix
+    assert StackSpec.load(with_job({"data": None, "args": ["--example", "--small"]})).jobs["train"].data == {}
+
+
 def test_a_model_is_of_one_job(base: dict[str, Any], stack_file: Write) -> None:
     """Of two jobs that make its versions nobody could say which is the newest."""
     jobs = {name: JOB | {"registers": "recommender"} for name in ("one", "two")}
@@ -251,12 +285,12 @@ def test_the_runner_is_told_its_plan(with_job: Callable[..., Path]) -> None:
 
 def test_the_container_reads_what_it_is_told(with_job: Callable[..., Path]) -> None:
     """What the template says and what the runner adds are together the whole contract, and no more."""
-    found = declared(with_job({"data": {"clicks": "clicks/"}, "save_every_steps": 50, "env": {"LEVEL": "debug"}}))
+    found = declared(with_job({"data": {"clicks": "clicks/", "pictures": "p/"}, "save_every_steps": 50, "env": {"LEVEL": "debug"}}))
     metadata = found["gcp:compute/instanceTemplate:InstanceTemplate", "train-spot"].get("metadata")
     container = json.loads(metadata["accelform-container"])
     run = {"WL_RUN_ID": "r", "WL_OUTPUT": "gs://o", "WL_CHECKPOINTS": "gs://c", "WL_ATTEMPT": "2"}
     settings = TrainSettings.read(container["env"] | run)
-    assert settings.data == {"clicks": "gs://tw-shop-ml-try-data/clicks"}
+    assert settings.data == {"clicks": "gs://tw-shop-ml-try-data/clicks", "pictures": "gs://tw-shop-ml-try-data/p"}
     assert (settings.accelerator_type, settings.chips, settings.hosts, settings.save_every_steps) == ("v6e-4", 4, 1, 50)
     assert container["image"] == IMAGES["train"]
     assert metadata["startup-script"].startswith("#!/bin/bash\n")
@@ -264,9 +298,9 @@ def test_the_container_reads_what_it_is_told(with_job: Callable[..., Path]) -> N
 
 def test_a_node_is_told_the_same(base: dict[str, Any], stack_file: Write) -> None:
     """T22, T24, T34: the body that the runner sends has the way of buying, an account of its own, the one scope and no address."""
-    images = {name: one.replace("us-east5", "us-central2") for name, one in IMAGES.items()}
-    job = JOB | {"accelerator_type": "v4-8", "zones": ["us-central2-b"], "provisioning": ["spot", "on-demand"]}
-    top = {"accelform:region": "us-central2", "accelform:images": images, "accelform:jobs": {"train": job}}
+    images = {name: one.replace("us-east5", "europe-west4") for name, one in IMAGES.items()}
+    job = JOB | {"accelerator_type": "v3-8", "zones": ["europe-west4-a"], "provisioning": ["spot", "on-demand"]}
+    top = {"accelform:region": "europe-west4", "accelform:images": images, "accelform:jobs": {"train": job}}
     plan = JobPlan.model_validate_json(environment(declared(stack_file(base | top))[RUN_JOB, "train"])[VARIABLE])
     spot, on_demand = (one.node for one in plan.machines)
     assert (spot["schedulingConfig"], on_demand["schedulingConfig"]["spot"]) == ({"spot": True, "reserved": False}, False)
@@ -275,7 +309,7 @@ def test_a_node_is_told_the_same(base: dict[str, Any], stack_file: Write) -> Non
         "scope": ["https://www.googleapis.com/auth/cloud-platform"],
     }
     assert spot["networkConfig"] == {
-        "subnetwork": "projects/tw-shop-ml/regions/us-central2/subnetworks/try-subnet",
+        "subnetwork": "projects/tw-shop-ml/regions/europe-west4/subnetworks/try-subnet",
         "enableExternalIps": False,
     }
     assert json.loads(spot["metadata"]["accelform-container"])["image"] == images["train"]

@@ -23,6 +23,7 @@ JOB = {
     "zones": ["us-east5-a"],
     "provisioning": ["spot"],
     "max_run_minutes": 180,
+    "data": {"clicks": "clicks/", "pictures": "pictures/"},
 }
 MODEL = {"workload": "serve_recommender", "accept_if": "recall_at_50 >= 0.98 * champion"}
 ROLLOUT = {"traffic_percent": [10, 100], "hold_minutes": 30, "keep_warm_minutes": 15, "guards": {"p95_ms": 80, "error_rate": 0.01}}

@@ -136,6 +136,7 @@ def test_what_a_job_brings_is_adopted(base: dict[str, Any], region: Callable[[di
         for digit, name in enumerate(("runner", "train", "serve"))
     }
     job = {"workload": "train_recommender", "accelerator_type": "v6e-4", "zones": ["us-east5-a"], "provisioning": ["spot"]}
+    job["data"] = {"clicks": "clicks/", "pictures": "pictures/"}
     base["accelform:images"] = images
     base["accelform:jobs"] = {"train": job | {"max_run_minutes": 60, "registers": "recommender"}}
     base["accelform:models"] = {"recommender": {"workload": "serve_recommender", "accept_if": "recall_at_50 >= 0.98 * champion"}}

@@ -87,7 +87,7 @@ CONFIG: dict[str, Any] = {
             "max_run_minutes": 90,
             "wait_minutes": 30,
             "restarts": 2,
-            "data": {"clicks": "clicks/"},
+            "data": {"clicks": "clicks/", "pictures": "pictures/"},
             "registers": "recommender",
         }
     },
