@@ -107,7 +107,9 @@ class Trainer:
                     say(f"step {step} of {self.steps}, loss {self.curve[-1][1]:.4f}")
             leaving = notice.at(step)
             if step < self.steps and (leaving or step - saved >= interval):
-                meta = {"input": iterator.get_state(), "curve": self.curve, "open": _floats(losses), "resumed_from": self.resumed_from}
+                # The curve as it is now: it grows while this is written.
+                meta = {"input": iterator.get_state(), "curve": list(self.curve), "open": _floats(losses)}
+                meta |= {"resumed_from": self.resumed_from}
                 self.checkpoints.save(Checkpoint(step, jax.tree.map(host_value, self._state), meta))
                 saved = step
                 if leaving:
