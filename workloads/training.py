@@ -109,9 +109,14 @@ class Training:
                     say(f"step {step} of {self.steps}, loss {self.curve[-1][1]:.4f}")
             leaving = notice.at(step)
             if step < self.steps and (leaving or step - saved >= interval):
-                meta = {"input": iterator.get_state(), "curve": list(self.curve), "open": _floats(losses), "resumed_from": self.resumed_from}
-                state = jax.tree.map(host_value, _saved(self._state))
-                self.checkpoints.save(Checkpoint(step, state, meta | {"identity": self._identity}))
+                meta = {
+                    "input": iterator.get_state(),
+                    "curve": list(self.curve),  # as it is now: a checkpoint is written while training goes on
+                    "open": _floats(losses),
+                    "resumed_from": self.resumed_from,
+                    "identity": self._identity,
+                }
+                self.checkpoints.save(Checkpoint(step, jax.tree.map(host_value, _saved(self._state)), meta))
                 saved = step
                 if leaving:
                     self.checkpoints.close()
