@@ -98,6 +98,20 @@ def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform
     assert (finding["rule"], finding["path"]) == ("same-region", "location")
 
 
+def test_a_rollout_at_night_is_warned_of_and_allowed(accelform: Accelform, tmp_path: Path) -> None:
+    """The example without its time of day: exit code 0, and what to write."""
+    path = tmp_path / "Pulumi.asia-east1.yaml"
+    text = Path("stacks/Pulumi.asia-east1.yaml").read_text(encoding="utf-8")
+    path.write_text(text.replace('begin: "09:00", ', ""), encoding="utf-8")
+    ran = accelform("check", str(path))
+    assert ran.code == 0
+    assert "endpoints.recommend.rollout: a rollout begins as soon as a run of train-recommender has ended" in " ".join(ran.out.split())
+    (stack,) = accelform("check", str(path), "--json").data["stacks"]
+    assert [(one["check"], one["level"]) for one in stack["warnings"]] == [("endpoints.recommend.rollout", "warning")]
+    (stack,) = accelform("check", "asia-east1", "--json").data["stacks"]
+    assert stack["warnings"] == []
+
+
 @pytest.mark.parametrize(("argument", "said"), [("asia-est1", "allowed: asia-east1"), ("README.md", "is not named like a stack file")])
 def test_fails_on_a_stack_that_is_not_there(argument: str, said: str, accelform: Accelform) -> None:
     """A misspelt stack is answered with the nearest."""
