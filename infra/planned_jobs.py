@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from infra.declared import Declared
+from infra.labels import CONTAINER_KEY
 from infra.queued_nodes import NODE
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 RUN_JOB = "gcp:cloudrunv2/job:Job"
 ENVIRONMENT = "template.template.containers.0.envs"
 PATH = "template.template.containers[0].envs"
-CONTAINER = "metadata.accelform-container"
+CONTAINER = f"metadata.{CONTAINER_KEY}"
 """A template with this is one that a job's machines are made from."""
 
 

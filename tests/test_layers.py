@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 LEVELS = [
-    {"errors", "declared", "findings", "names", "currencies", "schedule", "accept_if", "gcp", "accelform", "queued_nodes"},
+    {"errors", "declared", "findings", "names", "labels", "currencies", "schedule", "accept_if", "gcp", "accelform", "queued_nodes"},
     {"spec", "job_plan", "planned_jobs"},
     {"catalog"},
     {"sandbox"},

@@ -23,6 +23,11 @@ CONTRACT_EXIT = 2
 ARTEFACT_EXIT = 65
 """Exit code where a model's files are not whole, or not what the program reads: EX_DATAERR. To begin again would not help either."""
 
+REPORT = "report.json"
+"""In a run's folder: its metrics, and what they are of."""
+ARTEFACT = "model"
+"""In a run's folder: the folder of what it trained."""
+
 PREFIX = "WL_"
 SIMULATED = "WL_SIMULATED_TPU"
 """With `1`, devices of this machine's processor stand for chips, which are counted nevertheless; the program says so. It is no setting of

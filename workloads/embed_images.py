@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from workloads import vision
-from workloads.contract import RESTART_EXIT, InputError, TrainSettings
+from workloads.contract import REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import PARALLEL, Folder
 from workloads.preemption import Notice
 from workloads.say import say
@@ -123,7 +123,7 @@ def _report(settings: TrainSettings, output: Folder, shards: list[list[str]], ex
         if name.startswith("shard-") and name not in {_file(number) for number in range(len(shards))}:
             output.delete(name)
     output.write_json(
-        "report.json",
+        REPORT,
         {
             "workload": "embed_images",
             "run_id": settings.run_id,

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from workloads.checkpoints import Checkpoint, Checkpoints
-from workloads.contract import RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
+from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
 from workloads.devices import DevicesError, check, expected
 from workloads.files import Folder
 from workloads.preemption import Notice
@@ -139,7 +139,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
             (Path(place) / name).write_text(json.dumps(list(names)), encoding="utf-8")
         measured = evaluate(tf.saved_model.load(place).signatures["serving_default"], data, found)
         output = Folder(settings.output)
-        output.child("model").upload(Path(place))
+        output.child(ARTEFACT).upload(Path(place))
     report = {
         "workload": "train_tf",
         "run_id": settings.run_id,
@@ -153,7 +153,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         "checkpoints_skipped": trainer.checkpoints.skipped,
         "loss": trainer.curve,
     }
-    output.write_json("report.json", report)
+    output.write_json(REPORT, report)
     return 0
 
 

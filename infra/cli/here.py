@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from infra.cli.progress import Progress
 from infra.errors import MachineError, Problem, SpecError
+from infra.labels import RUN_LABEL
 
 if TYPE_CHECKING:
     from infra.job_plan import JobPlan
@@ -266,7 +267,7 @@ class Here:
         return self.plan.registers.rollouts if self.plan.registers else ()
 
     def _is_of_run(self, machine: Mapping[str, Any]) -> bool:
-        return bool(machine["labels"].get("accelform-run") == self._night.run["run"].lower())
+        return bool(machine["labels"].get(RUN_LABEL) == self._night.run["run"].lower())
 
     def _is_empty(self, folder: str) -> bool:
         parts = urlsplit(folder)

@@ -14,6 +14,7 @@ from infra import gcp
 from infra.components.placement import Placement
 from infra.declared import NOT_ASKED
 from infra.errors import Problem, ProblemsError
+from infra.labels import STACK_LABEL
 from infra.spec import Money, Number, Spec, YesNo, pattern, problem
 
 EMAILS_MAX = 5
@@ -186,7 +187,7 @@ class Budgets(pulumi.ComponentResource):
             "credit_types_treatment": ("EXCLUDE_ALL_CREDITS" if spec.spend == "before-credits" else "INCLUDE_ALL_CREDITS"),
         }
         if spec.scope == "stack":
-            filters["labels"] = {"accelform-stack": placement.stack}
+            filters["labels"] = {STACK_LABEL: placement.stack}
         if spec.period:
             filters["custom_period"] = {"start_date": _date(spec.period.start), "end_date": _date(spec.period.end)}
         else:

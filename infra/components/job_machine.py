@@ -17,14 +17,12 @@ from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement
 from infra.job_plan import MachinePlan
+from infra.labels import CONTAINER_KEY, JOB_LABEL
 
 if TYPE_CHECKING:
     from infra.components.job import JobSpec
 
 STARTUP = Path(__file__).with_name("startup.sh")
-CONTAINER_KEY = "accelform-container"
-"""Metadata that the start script reads: the container, as JSON."""
-JOB_LABEL = "accelform-job"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationInfo
 
+from infra.labels import STACK_LABEL
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -25,7 +27,7 @@ class Placement:
         """Labels of every resource that can carry them. A budget by label reads `accelform-stack`."""
         return {
             "managed-by": "accelform",
-            "accelform-stack": self.stack,
+            STACK_LABEL: self.stack,
             "environment": self.environment,
             "owner": self.owner,
         }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from infra.operate.jobs.machine import RUN_LABEL
+from infra.labels import RUN_LABEL, STACK_LABEL
 from infra.operate.times import SandboxTime
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google, Settings
@@ -19,7 +19,6 @@ from infra.sandbox import process
 
 COMPUTE, TPU, RUN = "compute.v1", "tpu.v2", "run.v2"
 EXECUTIONS = "projects.locations.jobs.executions"
-STACK_LABEL = "accelform-stack"
 NOT_THERE = 404
 LOOKS_SECONDS = 60.0
 """Between two looks, on the sandbox's clock."""

@@ -12,8 +12,6 @@ API = "aiplatform.v1"
 MODELS = "projects.locations.models"
 DEFAULT = "default"
 """The alias that exactly one version has: it can be moved and not taken away."""
-JOB_LABEL, RUN_LABEL, VERDICT_LABEL = "accelform-job", "accelform-run", "accelform-verdict"
-"""Labels of a version that a job registered: the job, its run in small letters, and once it is judged `accepted` or `refused`."""
 
 Version = dict[str, Any]
 

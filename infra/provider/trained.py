@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from infra.labels import JOB_LABEL
 from infra.provider import container, schema
-from infra.provider.registry import JOB_LABEL, Version
+from infra.provider.registry import Version
 from infra.provider.resource import Failure
 
 BY = "uploadedBy"

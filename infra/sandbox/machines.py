@@ -16,6 +16,7 @@ from infra.catalog import tpu
 from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
+from infra.labels import CONTAINER_KEY
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.servers import endpoints, served
 from infra.sandbox.services.compute import links
@@ -38,8 +39,6 @@ WORDS = {links.HOST: ("instances", "status", "instance"), nodes.HOST: ("nodes", 
 """Collection, field of the state, and what one is called here."""
 LONGEST_HOLD = 60.0
 """Real seconds: who was killed holds the clock no longer."""
-CONTAINER = "accelform-container"
-"""Metadata of a machine that is made for a job's container."""
 CENT_PARTS = Decimal("0.000001")
 
 
@@ -132,7 +131,7 @@ def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str,
         "labels": body.get("labels", {}),
         "began": moment,
         "ended": None,
-        "container": CONTAINER in keys,
+        "container": CONTAINER_KEY in keys,
     }
     if kind == "node":
         return entry | {"accelerator_type": body["acceleratorType"], "provisioning": nodes.provisioning(body)}

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.contract import RESTART_EXIT, InputError, TrainSettings
+from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 from workloads.finetune.examples import Examples, read_examples, read_pictures
 from workloads.finetune.presets import Preset, classifier, fetch, read_back, scaling, tokens
@@ -146,7 +146,7 @@ def _save(
         (Path(place) / CLASSES).write_text(json.dumps(list(examples.classes)) + "\n", encoding="utf-8")
         saved = read_back(Preset(place, Path(place), preset.kind, ""))
         said = logits(saved, inputs, examples.test, scale, batch)
-        Folder(settings.output).child("model").upload(Path(place))
+        Folder(settings.output).child(ARTEFACT).upload(Path(place))
     return measured(said, examples.labels[examples.test], examples.labels[examples.train], len(examples.classes))
 
 
@@ -176,7 +176,7 @@ def _report(
         sum(int(np.prod(one.shape)) for one in group) for group in (tuner.model.trainable_weights, tuner.model.non_trainable_weights)
     )
     Folder(settings.output).write_json(
-        "report.json",
+        REPORT,
         {
             "workload": "finetune",
             "run_id": settings.run_id,

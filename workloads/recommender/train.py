@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.contract import RESTART_EXIT, InputError, TrainSettings
+from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
 
@@ -172,10 +172,10 @@ def _finish(settings: TrainSettings, options: argparse.Namespace, data: _Data, t
             found=found,
         )
         metrics = evaluate(exported, likelihoods, held, data.clicks, data.products, data.train, data.test, found)
-        output.child("model").upload(Path(place))
+        output.child(ARTEFACT).upload(Path(place))
     clicks = data.clicks
     output.write_json(
-        "report.json",
+        REPORT,
         {
             "workload": "train_recommender",
             "run_id": settings.run_id,

@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.errors import MachineError
+from infra.labels import CONTAINER_KEY, RUN_KEY
 from infra.local.attach import commands
 from infra.local.attach.cloud import Sandbox
 from infra.local.attach.commands import ForeignError
 from infra.local.attach.lines import Lines, Speaker
 from infra.local.attach.process import Process
 from infra.operate.jobs.desk import CONTAINER_LOG
-from infra.sandbox.machines import CONTAINER
+from infra.operate.jobs.words import host_word
 
-RUN = "accelform-run"
-"""Metadata of a machine: what is of one try, as JSON: `{"env": {...}, "state": "gs://B/.../try-1"}`."""
 RUNS = ("RUNNING", "READY")
 NOT_STARTED = 125
 """Exit code of a container that could not be started, as `docker run` has it."""
@@ -97,7 +96,7 @@ class Hosts:
             metadata = {item["key"]: item.get("value", "") for item in metadata.get("items", [])}
         count = len(body.get("networkEndpoints", [])) if entry["kind"] == "node" else 1
         try:
-            container, run = json.loads(metadata[CONTAINER]), json.loads(metadata.get(RUN, "{}"))
+            container, run = json.loads(metadata[CONTAINER_KEY]), json.loads(metadata.get(RUN_KEY, "{}"))
             if not isinstance(container, dict) or not isinstance(run, dict):
                 raise ValueError("not an object")
         except ValueError as error:
@@ -168,7 +167,7 @@ class Hosts:
             return
         ended = self._sandbox.own("GET", "status")["time"]
         try:
-            self._sandbox.write(f"{folder.rstrip('/')}/host-{host.number}.json", {"host": host.number, "exit_code": code, "ended": ended})
+            self._sandbox.write(f"{folder.rstrip('/')}/{host_word(host.number)}", {"host": host.number, "exit_code": code, "ended": ended})
         except MachineError as error:
             self._say(f"{machine.name}: how host {host.number} ended could not be written: {error}")
 

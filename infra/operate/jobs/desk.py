@@ -18,6 +18,7 @@ from infra.errors import Problem, SpecError, nearest
 from infra.job_plan import VARIABLE, JobPlan
 from infra.operate.jobs import records
 from infra.operate.jobs.runner import ENDED
+from infra.operate.jobs.words import STOP
 from infra.operate.journal import Journal
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google
@@ -81,7 +82,7 @@ class Desk:
 
     def open_or_last(self, job: Job) -> dict[str, Any]:
         """The run that is open, else the one that was last; nothing where there was none. With `open`, and until when it is worked on."""
-        journal = Journal(self._google, f"{job.plan.state}/job.json", ENDED, "job")
+        journal = Journal(self._google, records.journal(job.plan.state), ENDED, "job")
         if not journal.data:
             return {}
         found = records.shown(job.plan, journal.data, self._google.time())
@@ -151,7 +152,7 @@ class Desk:
     def ask_to_stop(self, job: Job, run: str, who: str) -> None:
         """Says that a run is to end: its runner sees it within a minute, or the next one does."""
         at = moment(self._google.time())
-        JsonObject(self._google, f"{records.folder(job.plan.state, run)}/stop.json").change(lambda before: before or {"who": who, "at": at})
+        JsonObject(self._google, f"{records.folder(job.plan.state, run)}/{STOP}").change(lambda before: before or {"who": who, "at": at})
 
     def logs(self, job: Job, began: str, until: str = "") -> list[dict[str, str]]:
         """

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
+from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
 from infra.operate.jobs import instance
-from infra.operate.jobs.machine import METADATA_KEY, RUN_LABEL, TRY_LABEL, Machine, Order, Phase
+from infra.operate.jobs.machine import Machine, Order, Phase
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 
@@ -70,7 +71,7 @@ class Group:
             "targetSizePolicy": {"mode": "BULK"},
             "resourcePolicies": {"workloadPolicy": order.way.workload_policy},
             "instanceLifecyclePolicy": {"defaultActionOnFailure": "DO_NOTHING"},  # a host alone that is made anew joins no slice
-            "allInstancesConfig": {"properties": {"labels": order.labels, "metadata": {METADATA_KEY: order.metadata}}},
+            "allInstancesConfig": {"properties": {"labels": order.labels, "metadata": {RUN_KEY: order.metadata}}},
         }
         return self._google.call(
             API, f"{MANAGERS}.insert", project=self._plan.project, zone=zone, body=body, requestId=order.request_id(zone)

@@ -26,6 +26,7 @@ from infra.accept_if import METRIC, Verdict, judge, parse
 from infra.components.rollout import RolloutSpec
 from infra.errors import SpecError
 from infra.job_plan import JobPlan, RegisterPlan, RolloutPlan
+from infra.labels import JOB_LABEL, RUN_LABEL, VERDICT_LABEL
 from infra.operate import guards
 from infra.operate.jobs import lease
 from infra.operate.journal import Journal
@@ -37,13 +38,12 @@ from infra.provider.calls import FIRST_BACKOFF_SECONDS, TRANSIENT, CancelledErro
 from infra.provider.deployed_model import DeployedModel
 from infra.provider.google import Google
 from infra.provider.holds import Holds
-from infra.provider.registry import JOB_LABEL, RUN_LABEL, VERDICT_LABEL, Registry, Version, aliases_of
+from infra.provider.registry import Registry, Version, aliases_of
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, Serving
 from infra.schedule import Schedule
+from workloads.contract import ARTEFACT, REPORT
 
-REPORT, ARTEFACT = "report.json", "model"
-"""What a program leaves in its run's folder when it ends well."""
 METRICS = "metrics: "
 """What the line of a version's description begins with that has its metrics as JSON."""
 REPORT_BYTES = 1_000_000

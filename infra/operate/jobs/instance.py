@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
-from infra.operate.jobs.machine import METADATA_KEY, RUN_LABEL, TRY_LABEL, Machine, Order, Phase
+from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
+from infra.operate.jobs.machine import Machine, Order, Phase
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 
@@ -55,7 +56,7 @@ class Instance:
 
     def make(self, zone: str, order: Order) -> dict[str, Any]:
         template = template_of(self._google, order.way.template)
-        items = [one for one in template.get("metadata", {}).get("items", []) if one["key"] != METADATA_KEY]
+        items = [one for one in template.get("metadata", {}).get("items", []) if one["key"] != RUN_KEY]
         scheduling = template.get("scheduling", {}) | {
             "maxRunDuration": {"seconds": str(order.run_seconds)},
             "instanceTerminationAction": "DELETE",
@@ -63,7 +64,7 @@ class Instance:
         body: dict[str, Any] = {
             "name": self._plan.machine_name,
             "labels": template.get("labels", {}) | order.labels,
-            "metadata": {"items": [*items, {"key": METADATA_KEY, "value": order.metadata}]},
+            "metadata": {"items": [*items, {"key": RUN_KEY, "value": order.metadata}]},
             "scheduling": scheduling,
         }
         if order.way.provisioning == "flex-start":

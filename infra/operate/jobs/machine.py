@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from infra.job_plan import MachinePlan
-
-RUN_LABEL = "accelform-run"
-TRY_LABEL = "accelform-try"
-METADATA_KEY = "accelform-run"
-"""Metadata of a machine: what its start script needs to know of the run, as JSON with `env` and `state`."""
+from infra.labels import RUN_LABEL, TRY_LABEL
 
 Phase = Literal["coming", "running", "leaving", "ended"]
 """`leaving`: is going, by itself or since it was told to. `ended`: stands there and works no more."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
-from infra.operate.jobs.machine import METADATA_KEY, RUN_LABEL, TRY_LABEL, Machine, Order, Phase
+from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
+from infra.operate.jobs.machine import Machine, Order, Phase
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 
@@ -53,7 +54,7 @@ class Node:
         node = dict(order.way.node)
         body = node | {
             "labels": node.get("labels", {}) | order.labels,
-            "metadata": node.get("metadata", {}) | {METADATA_KEY: order.metadata},
+            "metadata": node.get("metadata", {}) | {RUN_KEY: order.metadata},
         }
         parent = f"projects/{self._plan.project}/locations/{zone}"
         return self._google.call(API, f"{NODES}.create", parent=parent, nodeId=self._plan.machine_name, body=body)

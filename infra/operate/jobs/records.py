@@ -15,6 +15,11 @@ from infra.provider.json_object import ChangedError, JsonObject
 NAME = ".json"
 
 
+def journal(state: str) -> str:
+    """Object of the run that is open or was last: `gs://BUCKET/.../job.json`."""
+    return f"{state}/job.json"
+
+
 def address(state: str, run: str) -> str:
     """Object of a run: `gs://BUCKET/.../runs/RUN.json`."""
     return f"{state}/runs/{run}.json"

@@ -154,7 +154,7 @@ class Runner:
         self._tell = tell
         self._judge = judge
         self._wish = wish or Wish()
-        self.journal = Journal(google, f"{plan.state}/job.json", ENDED, "job")
+        self.journal = Journal(google, records.journal(plan.state), ENDED, "job")
         self._check()
 
     # What may be asked of it

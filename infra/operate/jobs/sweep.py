@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from infra.job_plan import JobPlan
-from infra.operate.jobs import forgotten
+from infra.operate.jobs import forgotten, records
 from infra.operate.jobs.fleet import Fleet
 from infra.operate.jobs.machine import Machine
 from infra.operate.jobs.runner import ENDED, Runner
@@ -91,7 +91,7 @@ def _orphans(plan: JobPlan, google: Google, time: Time, tell: Tell) -> None:
         return journal.is_open and machine.is_of(str(journal.data["id"]), len(journal.data["tries"]))
 
     def read() -> Journal:
-        return Journal(google, f"{plan.state}/job.json", ENDED, "job")
+        return Journal(google, records.journal(plan.state), ENDED, "job")
 
     last = read().data
     zones = [*plan.zones, *last.get("zones", []), *(row["zone"] for row in last.get("tries", []))]

@@ -13,12 +13,18 @@ from infra.provider.google import Google
 from workloads.contract import ABORTED_EXIT, DEVICES_EXIT, RESTART_EXIT
 
 HOST = re.compile(r"host-([0-9]{1,6})\.json")
+"""What `host_word` makes."""
 STOP = "stop.json"
 """By which a person asks for a run's end. It is no part of the journal, which only the runner writes."""
 UNREADABLE = -1
 """In the place of an exit code, of a word that says none."""
 
 Verdict = Literal["succeeded", "failed", "restart", "unheard"]
+
+
+def host_word(number: int) -> str:
+    """The object in which a host says its end, in the folder of the try. The start script writes the same."""
+    return f"host-{number}.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from infra.declared import Declared
+from infra.labels import JOB_LABEL, STACK_LABEL
 from infra.planned_jobs import CONTAINER, PATH, own_plan
 from infra.policy.rule import Broken, Rule
 
 CLUSTER = "gcp:container/cluster:Cluster"
 KEY = "costManagementConfig.enabled"
-LABELS = ("accelform-stack", "accelform-job")
+LABELS = (STACK_LABEL, JOB_LABEL)
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:

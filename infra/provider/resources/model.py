@@ -17,9 +17,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from infra.labels import RUN_LABEL
 from infra.provider import container, schema, trained
 from infra.provider.calls import FIRST_BACKOFF_SECONDS, GoogleError, OperationError, UnclearError
-from infra.provider.registry import DEFAULT, RUN_LABEL, Registry, Version, aliases_of
+from infra.provider.registry import DEFAULT, Registry, Version, aliases_of
 from infra.provider.resource import FailedAfterMadeError, Failure, Made, Resource
 from infra.provider.server import ProviderError
 from infra.provider.values import UNKNOWN, Path, Unknown, has_unknown, is_empty

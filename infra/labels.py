@@ -1,0 +1,17 @@
+"""What is written on a stack's resources and machines, and read again by others: labels, and keys of a machine's metadata."""
+
+STACK_LABEL = "accelform-stack"
+"""Label of every resource that can carry one: the stack that it belongs to."""
+JOB_LABEL = "accelform-job"
+"""Label of what a job has, its machines and model versions included."""
+RUN_LABEL = "accelform-run"
+"""Label of a machine and of a model version: the job's run, in small letters."""
+TRY_LABEL = "accelform-try"
+"""Label of a machine: the number of the try."""
+VERDICT_LABEL = "accelform-verdict"
+"""Label of a model version that was judged: `accepted` or `refused`."""
+
+CONTAINER_KEY = "accelform-container"
+"""Metadata of a machine that is made for a job: its container, as JSON. The start script reads it."""
+RUN_KEY = "accelform-run"
+"""Metadata of a machine: what is of one try, as JSON: `{"env": {...}, "state": "gs://B/.../try-1"}`. The start script reads it."""
