@@ -22,7 +22,6 @@ from workloads.say import say
 
 WRONG_EXIT = 2
 """Exit code of a wrong environment, command line or input: to begin again would not help."""
-FAILED_EXIT = 1
 
 WORKLOADS = {one.name: one.module for one in PROGRAMS.values() if one.kind != "serve"}
 """Module by name of the program. A module has `parser()`, and `run(settings, arguments)` that answers the exit code. One that is not on JAX
