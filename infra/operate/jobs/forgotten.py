@@ -14,14 +14,13 @@ from pydantic import ValidationError
 
 from infra import names
 from infra.job_plan import JobPlan
+from infra.labels import JOB_LABEL, STACK_LABEL
 from infra.operate.jobs import instance, node
 from infra.operate.jobs.fleet import NOT_USED
 from infra.operate.jobs.runner import ENDED
 from infra.operate.journal import Journal
 from infra.provider.calls import TRANSIENT, GoogleError
 from infra.provider.google import Google
-
-STACK_LABEL, JOB_LABEL = "accelform-stack", "accelform-job"
 
 
 def plans(google: Google, known: Sequence[JobPlan]) -> list[JobPlan]:
