@@ -100,7 +100,7 @@ def test_a_run_may_be_told_its_zone_and_not_be_followed(night: Night, where: job
     with pytest.raises(SpecError, match=r"'on-demand' is none of the job's\n  allowed: spot"):
         jobs.run("nightly", where, asked(provisioning=["on-demand"]))
     with pytest.raises(SpecError, match="are for --local"):
-        jobs.run("nightly", where, asked(data=["clicks=/tmp/x"]))
+        jobs.run("nightly", where, asked(data=["clicks=/srv/x"]))
 
 
 def test_an_unknown_job_or_run_is_refused_with_what_there_is(night: Night, where: jobs.Where) -> None:

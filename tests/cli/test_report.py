@@ -34,7 +34,7 @@ def test_writes_a_page_a_stack_and_an_index_into_a_folder(accelform: Accelform, 
     assert ran.out.splitlines() == [f"wrote {tmp_path / name}.html" for name in ("index", "asia-east1", "us-east5")]
     text = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert 'href="./asia-east1.html"' in text
-    assert ">1,134.72<" in text.partition("<tfoot>")[2]
+    assert ">1,227.07<" in text.partition("<tfoot>")[2]
 
 
 def test_without_a_place_it_is_the_folder_reports(accelform: Accelform, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
