@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -48,23 +48,13 @@ class Identity(pulumi.ComponentResource):
         super().__init__("accelform:identity:Identity", name, None, opts)
         self.accounts, self.grants = {}, {}
         for purpose in purposes:
-            account = gcp.serviceaccount.Account(
-                purpose,
-                account_id=names.service_account_id(placement.stack, purpose),
-                project=placement.project,
-                display_name=f"{placement.stack} {purpose}",
-                opts=pulumi.ResourceOptions(parent=self),
-            )
-            self.accounts[purpose] = account
-            self.grants[purpose] = self._grant(purpose, account, placement, storage)
+            self.accounts[purpose] = account(purpose, placement=placement, parent=self)
+            self.grants[purpose] = self._grant(purpose, self.accounts[purpose], placement, storage)
         self.register_outputs({"accounts": {purpose: account.email for purpose, account in self.accounts.items()}})
 
     def _grant(self, purpose: str, account: gcp.serviceaccount.Account, placement: Placement, storage: Storage) -> list[pulumi.Resource]:
         child = pulumi.ResourceOptions(parent=account)
-        on_project = [
-            gcp.projects.IAMMember(f"{purpose}-{key}", project=placement.project, role=role, member=account.member, opts=child)
-            for key, role in PROJECT_ROLES.items()
-        ]
+        on_project = on_the_project(purpose, PROJECT_ROLES, account, placement=placement)
         on_buckets = [
             gcp.storage.BucketIAMMember(f"{purpose}-{key}", bucket=getattr(storage, key).name, role=role, member=account.member, opts=child)
             for key, role in BUCKET_ROLES.items()
@@ -79,3 +69,30 @@ class Identity(pulumi.ComponentResource):
             opts=child,
         )
         return [*on_project, *on_buckets, on_repository]
+
+
+def account(purpose: str, *, placement: Placement, parent: pulumi.Resource) -> gcp.serviceaccount.Account:
+    """An account of the stack, for one purpose."""
+    return gcp.serviceaccount.Account(
+        purpose,
+        account_id=names.service_account_id(placement.stack, purpose),
+        project=placement.project,
+        display_name=f"{placement.stack} {purpose}",
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def on_the_project(
+    purpose: str, roles: Mapping[str, str], account: gcp.serviceaccount.Account, *, placement: Placement
+) -> list[pulumi.Resource]:
+    """Grants of what an account may in all of the project, by the words that they are called by."""
+    return [
+        gcp.projects.IAMMember(
+            f"{purpose}-{key}",
+            project=placement.project,
+            role=role,
+            member=account.member,
+            opts=pulumi.ResourceOptions(parent=account),
+        )
+        for key, role in roles.items()
+    ]

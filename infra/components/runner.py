@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pulumi
 
 from infra import gcp, names
+from infra.components import identity
 from infra.components.job_machine import SCOPE
 from infra.components.job_machine import labels as job_labels
 from infra.components.placement import Placement
@@ -148,18 +149,9 @@ def task_account(
     Args:
         machines: By job, who the machines are that it makes: it may make such, and no others.
     """
-    account = gcp.serviceaccount.Account(
-        purpose,
-        account_id=names.service_account_id(placement.stack, purpose),
-        project=placement.project,
-        display_name=f"{placement.stack} {purpose}",
-        opts=pulumi.ResourceOptions(parent=parent),
-    )
+    account = identity.account(purpose, placement=placement, parent=parent)
     child = pulumi.ResourceOptions(parent=account)
-    grants: list[pulumi.Resource] = [
-        gcp.projects.IAMMember(f"{purpose}-{key}", project=placement.project, role=role, member=account.member, opts=child)
-        for key, role in project_roles.items()
-    ]
+    grants = identity.on_the_project(purpose, project_roles, account, placement=placement)
     bucket = gcp.storage.BucketIAMMember(
         f"{purpose}-journal", bucket=storage.models.name, role=BUCKET_ROLE, member=account.member, opts=child
     )
@@ -248,13 +240,7 @@ def start(
     Args:
         job_name: Its name, known before it is made: so rules and prices see at a preview what is started.
     """
-    account = gcp.serviceaccount.Account(
-        purpose,
-        account_id=names.service_account_id(placement.stack, purpose),
-        project=placement.project,
-        display_name=f"{placement.stack} {purpose}",
-        opts=pulumi.ResourceOptions(parent=parent),
-    )
+    account = identity.account(purpose, placement=placement, parent=parent)
     may = gcp.cloudrunv2.JobIamMember(
         f"{purpose}-starts",
         project=placement.project,

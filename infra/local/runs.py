@@ -19,7 +19,6 @@ from infra.sandbox import process
 
 COMPUTE, TPU, RUN = "compute.v1", "tpu.v2", "run.v2"
 EXECUTIONS = "projects.locations.jobs.executions"
-NOT_THERE = 404
 LOOKS_SECONDS = 60.0
 """Between two looks, on the sandbox's clock."""
 GONE_SECONDS = 4 * 3600.0
@@ -83,13 +82,9 @@ def _asked(google: Google, verb: str, name: str) -> dict[str, Any] | None:
     """The answer to a method of a machine; None where the name is of none, or of one that is gone."""
     words = name.split("/")
     kind = words[-2] if len(words) == 6 else ""
-    try:
-        if kind == "nodes":
-            return google.call(TPU, f"projects.locations.nodes.{verb}", name=name)
-        if kind in ("instances", "instanceGroupManagers") and words[2] == "zones":
-            place: dict[str, Any] = {"project": words[1], "zone": words[3], kind[:-1]: words[5]}
-            return google.call(COMPUTE, f"{kind}.{verb}", **place)
-    except GoogleError as error:
-        if error.code != NOT_THERE:
-            raise
+    if kind == "nodes":
+        return google.found(TPU, f"projects.locations.nodes.{verb}", name=name)
+    if kind in ("instances", "instanceGroupManagers") and words[2] == "zones":
+        place: dict[str, Any] = {"project": words[1], "zone": words[3], kind[:-1]: words[5]}
+        return google.found(COMPUTE, f"{kind}.{verb}", **place)
     return None

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from infra.operate.latencies import Distribution
 from infra.provider.google import Google
+from infra.provider.holds import seconds
 
 API = "monitoring.v3"
 RESOURCE = "aiplatform.googleapis.com/Endpoint"
@@ -88,7 +89,7 @@ class Monitoring:
             for one in series:
                 labels = one["metric"].get("labels", {})
                 for point in one.get("points", []):
-                    begun, ended = (_seconds(point["interval"][key]) for key in ("startTime", "endTime"))
+                    begun, ended = (seconds(point["interval"][key]) for key in ("startTime", "endTime"))
                     if begun < start - 1:
                         continue  # a part of it is of another step
                     key = (str(labels.get("deployed_model_id", "")), begun, ended)
@@ -115,7 +116,3 @@ def _reading(metric: str, labels: Mapping[str, Any], value: Mapping[str, Any]) -
     count = int(value.get("int64Value") or 0)
     is_good = str(labels.get("response_code", "")).startswith(GOOD)
     return Reading(count, 0 if is_good else count)
-
-
-def _seconds(moment: str) -> float:
-    return dt.datetime.fromisoformat(moment).timestamp()

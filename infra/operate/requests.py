@@ -17,6 +17,7 @@ from infra.findings import Found
 from infra.operate.doctor_cloud import CloudNeeds
 from infra.operate.google import Google as Reader
 from infra.provider.google import Google
+from infra.provider.holds import seconds
 from infra.provider.queue import API, ENDED, QUEUES, WAITING, Queue, state_of
 
 CHECK = "requests in the queue"
@@ -68,7 +69,9 @@ class QueuedRequest:
 def read(body: Mapping[str, Any], now: float) -> QueuedRequest:
     """One queued resource as Google answers it, at that moment in seconds since 1970."""
     state = state_of(body)
-    made, until = (_moment(text) for text in (body.get("createTime"), body.get("queueingPolicy", {}).get("validUntilTime")))
+    made, until = (
+        seconds(text) if text else None for text in (body.get("createTime"), body.get("queueingPolicy", {}).get("validUntilTime"))
+    )
     dead = ""
     if state in ENDED:
         dead = f"{state}: Google does not ask again"
@@ -110,10 +113,6 @@ def _found(requests: Iterable[QueuedRequest]) -> Found:
     are = "request is" if len(dead) == 1 else "requests are"
     said = f"{len(dead)} {are} suspended, failed or expired, and {'holds' if len(dead) == 1 else 'hold'} {chips} of the quota"
     return Found(CHECK, "warning", said, "look at them: accelform queue --cloud; delete them: accelform queue --cloud --remove-dead")
-
-
-def _moment(text: str | None) -> float | None:
-    return dt.datetime.fromisoformat(text).timestamp() if text else None
 
 
 def _count(spec: Mapping[str, Any]) -> int:

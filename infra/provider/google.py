@@ -21,11 +21,12 @@ from typing import Any
 
 import httpx
 
-from infra.provider.calls import CALL_SECONDS, Calls, OperationError, UnclearError, object_of, response_of
+from infra.provider.calls import CALL_SECONDS, Calls, GoogleError, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
 
 OPERATION_SECONDS = 60 * 60.0
 """How long an operation may take where the program sets no timeout: a deployment on accelerators takes up to an hour."""
+NOT_THERE = 404
 REGIONAL = ("aiplatform",)
 """APIs whose host has the location in front. Source: `endpoints` of the discovery documents."""
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -94,6 +95,15 @@ class Google(Calls):
             ProviderError: No answer came.
         """
         return object_of(self._answered(api, method, place, safe, arguments))
+
+    def found(self, api: str, method: str, **arguments: Any) -> dict[str, Any] | None:
+        """The same; None where Google answers that there is no such thing."""
+        try:
+            return self.call(api, method, **arguments)
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
 
     def content(self, api: str, method: str, **arguments: Any) -> bytes:
         """The same of a call that answers what an object holds, whatever that is."""

@@ -68,7 +68,7 @@ class Hold:
                 fields=tuple(kept["fields"]),
                 who=str(kept["who"]),
                 why=str(kept.get("why", "")),
-                until=dt.datetime.fromisoformat(kept["until"]).timestamp(),
+                until=seconds(kept["until"]),
                 values=dict(kept.get("values") or {}),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -134,6 +134,11 @@ class Holds:
 def moment(seconds: float) -> str:
     """`2026-12-01T08:00:00Z`."""
     return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def seconds(moment: str) -> float:
+    """The way back: seconds since 1970."""
+    return dt.datetime.fromisoformat(moment).timestamp()
 
 
 def short(resource: str) -> str:

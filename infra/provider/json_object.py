@@ -8,11 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from infra.provider.calls import ATTEMPTS, FIRST_BACKOFF_SECONDS, GoogleError, UnclearError
-from infra.provider.google import Google
+from infra.provider.google import NOT_THERE, Google
 from infra.provider.server import ProviderError
 
 API = "storage.v1"
-NOT_THERE = 404
 CHANGED = 412
 """Source: Cloud Storage's page "Request preconditions": `ifGenerationMatch` that does not hold answers 412; 0 means that there is none."""
 
@@ -132,10 +131,4 @@ class JsonObject:
         return found
 
     def _is_there(self) -> bool:
-        try:
-            self._google.call(API, "objects.get", bucket=self._bucket, object=self._name, fields="generation")
-        except GoogleError as error:
-            if error.code == NOT_THERE:
-                return False
-            raise
-        return True
+        return self._google.found(API, "objects.get", bucket=self._bucket, object=self._name, fields="generation") is not None

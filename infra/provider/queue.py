@@ -244,12 +244,7 @@ class Queue:
     # What these share
 
     def _get(self, resource: str, name: str) -> Body | None:
-        try:
-            return self.google.call(API, f"{resource}.get", name=name)
-        except GoogleError as error:
-            if error.code == 404:
-                return None
-            raise
+        return self.google.found(API, f"{resource}.get", name=name)
 
     def _left(self) -> float:
         return max(self._deadline - self.google.now(), 0.001)

@@ -20,7 +20,6 @@ from infra.operate.jobs import records
 from infra.operate.jobs.runner import ENDED
 from infra.operate.jobs.words import STOP
 from infra.operate.journal import Journal
-from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 from infra.provider.holds import moment
 from infra.provider.json_object import JsonObject
@@ -32,7 +31,6 @@ SCHEDULER = "cloudscheduler.v1"
 LOGGING = "logging.v2"
 CONTAINER_LOG = "gcplogs-docker-driver"
 """Log of a container whose driver is gcplogs. Source: https://docs.docker.com/engine/logging/drivers/gcplogs/, read 2026-11."""
-NOT_THERE = 404
 ENTRIES = 1000
 """Entries that are read at once."""
 
@@ -115,13 +113,7 @@ class Desk:
 
     def _clock(self, job: Job) -> dict[str, Any]:
         name = f"{self._at}/jobs/{names.resource(self._stack, 'job', job.plan.job)}"
-        try:
-            found: dict[str, Any] = self._google.call(SCHEDULER, f"{JOBS}.get", name=name)
-        except GoogleError as error:
-            if error.code == NOT_THERE:
-                return {}
-            raise
-        return found
+        return self._google.found(SCHEDULER, f"{JOBS}.get", name=name) or {}
 
     def next_start(self, job: Job) -> str:
         """When the clock starts it next; `paused`, or empty where it has no schedule."""
@@ -138,13 +130,8 @@ class Desk:
 
     def execution_ended(self, execution: str) -> str:
         """How an execution ended, in words; empty while it runs, or where it is not known."""
-        try:
-            found = self._google.call(RUN, f"{JOBS}.executions.get", name=execution)
-        except GoogleError as error:
-            if error.code == NOT_THERE:
-                return ""
-            raise
-        if "completionTime" not in found:
+        found = self._google.found(RUN, f"{JOBS}.executions.get", name=execution)
+        if found is None or "completionTime" not in found:
             return ""
         said = [str(one["message"]) for one in found.get("conditions", []) if one.get("type") == "Completed" and one.get("message")]
         return said[0] if said else ("succeeded" if not found.get("failedCount") else "failed")

@@ -10,7 +10,7 @@ from infra.operate.jobs.instance import Instance
 from infra.operate.jobs.machine import Form, Machine
 from infra.operate.jobs.node import Node
 from infra.provider.calls import TRANSIENT, GoogleError, UnclearError
-from infra.provider.google import Google
+from infra.provider.google import NOT_THERE, Google
 from infra.provider.server import ProviderError
 
 POLL_SECONDS = (5.0, 60.0)
@@ -19,7 +19,6 @@ GONE_SECONDS = 1800.0
 """How long a machine may take to go."""
 AGAIN_SECONDS = 300.0
 """After this a machine that is still there is told to go once more."""
-NOT_THERE = 404
 REFUSED_IN_STATE = (400, 409, 412)
 """A service that says these to a delete has the machine in a state in which it cannot go."""
 NOT_USED = (400, 403, 404, 501)

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
-from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
+from infra.labels import RUN_KEY
 from infra.operate.jobs import instance
 from infra.operate.jobs.machine import Machine, Order, Phase
 from infra.provider.calls import GoogleError
-from infra.provider.google import Google
+from infra.provider.google import NOT_THERE, Google
 
 API = instance.API
 MANAGERS = "instanceGroupManagers"
@@ -39,13 +39,13 @@ class Group:
             found = self._google.call(API, f"{MANAGERS}.get", **where)
             hosts = self._google.pages(API, f"{MANAGERS}.listManagedInstances", "managedInstances", **where)
         except GoogleError as error:
-            if error.code == instance.NOT_THERE:
+            if error.code == NOT_THERE:
                 return None
             raise
         labels = found.get("allInstancesConfig", {}).get("properties", {}).get("labels", {})
         state, phase = self._state(hosts)
         since = str(found.get("creationTimestamp", ""))
-        return Machine(self.form, zone, state, phase, labels.get(RUN_LABEL, ""), labels.get(TRY_LABEL, ""), since)
+        return Machine.seen(self.form, zone, state, phase, labels, since)
 
     def _state(self, hosts: list[dict[str, Any]]) -> tuple[str, Phase]:
         """Of all its hosts: it works only as a whole."""
@@ -84,7 +84,7 @@ class Group:
         try:
             said = self._google.pages(API, f"{MANAGERS}.listErrors", "items", **self._where(zone))
         except GoogleError as error:
-            if error.code == instance.NOT_THERE:
+            if error.code == NOT_THERE:
                 return None
             raise
         errors = [one.get("error", {}) for one in said]

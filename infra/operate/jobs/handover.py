@@ -28,7 +28,6 @@ from infra.errors import SpecError
 from infra.job_plan import JobPlan, RegisterPlan, RolloutPlan
 from infra.labels import JOB_LABEL, RUN_LABEL, VERDICT_LABEL
 from infra.operate import guards
-from infra.operate.jobs import lease
 from infra.operate.journal import Journal
 from infra.operate.readings import Source
 from infra.operate.rollout import FIELDS, WHO, Event, Outcome, Place, Plan, Rollout
@@ -36,8 +35,8 @@ from infra.operate.times import Time
 from infra.provider import deployed_set
 from infra.provider.calls import FIRST_BACKOFF_SECONDS, TRANSIENT, CancelledError, GoogleError, UnclearError, UnfinishedError
 from infra.provider.deployed_model import DeployedModel
-from infra.provider.google import Google
-from infra.provider.holds import Holds
+from infra.provider.google import NOT_THERE, Google
+from infra.provider.holds import Holds, seconds
 from infra.provider.registry import Registry, Version, aliases_of
 from infra.provider.server import ProviderError
 from infra.provider.serving import Look, Serving
@@ -50,7 +49,6 @@ REPORT_BYTES = 1_000_000
 METRICS_MOST = 50
 """More are no report: they would not fit in a description, whose longest length no source says."""
 TRIES = 4
-MISSING = 404
 WAITS_SECONDS = 60.0
 """Between two looks at whether somebody asked for the end, while the time of day is waited for at which a rollout begins."""
 
@@ -236,7 +234,7 @@ class HandOver:
                 raise ReportError(f"{address}: has {size} bytes, and is no report\n  allowed: {REPORT_BYTES} bytes")
             content = self._google.content("storage.v1", "objects.get_media", bucket=bucket, object=name)
         except GoogleError as error:
-            if error.code != MISSING:
+            if error.code != NOT_THERE:
                 raise
             raise ReportError(f"{address}: there is no report: a program leaves one when it ends well") from None
         try:
@@ -326,7 +324,7 @@ class HandOver:
         """Whether a rollout's journal tells of this run's version."""
         ours = journal.get("to", {}).get("version") == version and journal.get("model") == self._plan.model
         # A model that was deleted counts its versions from 1 again: another one of that number may have been here.
-        return ours and float(journal["began"]) >= lease.seconds(run)
+        return ours and float(journal["began"]) >= seconds(run)
 
     def _brought(self, plan: RolloutPlan, version: str, run: str, begins: float) -> Outcome | None:
         """
@@ -387,7 +385,7 @@ class HandOver:
             serving.settle()
             return serving.look()
         except GoogleError as error:
-            if error.code != MISSING:
+            if error.code != NOT_THERE:
                 raise
             raise NotBroughtError(f"there is no endpoint {plan.endpoint}") from None
 

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
-from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
+from infra.labels import RUN_KEY
 from infra.operate.jobs.machine import Machine, Order, Phase
-from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 
 API = "compute.v1"
-NOT_THERE = 404
 PHASES: Mapping[str, Phase] = {
     "PENDING": "coming",
     "PROVISIONING": "coming",
@@ -47,12 +45,12 @@ class Instance:
         self._plan = plan
 
     def look(self, zone: str) -> Machine | None:
-        found = _found(self._google, "instances.get", project=self._plan.project, zone=zone, instance=self._plan.machine_name)
+        found = self._google.found(API, "instances.get", project=self._plan.project, zone=zone, instance=self._plan.machine_name)
         if found is None:
             return None
-        state, labels = str(found.get("status", "")), found.get("labels", {})
+        state = str(found.get("status", ""))
         since = str(found.get("lastStartTimestamp") or found.get("creationTimestamp", ""))
-        return Machine(self.form, zone, state, PHASES.get(state, "coming"), labels.get(RUN_LABEL, ""), labels.get(TRY_LABEL, ""), since)
+        return Machine.seen(self.form, zone, state, PHASES.get(state, "coming"), found.get("labels", {}), since)
 
     def make(self, zone: str, order: Order) -> dict[str, Any]:
         template = template_of(self._google, order.way.template)
@@ -103,20 +101,6 @@ def failure(google: Google, project: str, zone: str, operation: Mapping[str, Any
 
     What it says of itself counts: one that is not known any more has nothing to say.
     """
-    try:
-        ended = google.call(API, "zoneOperations.get", project=project, zone=zone, operation=str(operation["name"]))
-    except GoogleError as error:
-        if error.code == NOT_THERE:
-            return None
-        raise
+    ended = google.found(API, "zoneOperations.get", project=project, zone=zone, operation=str(operation["name"])) or {}
     errors = ended.get("error", {}).get("errors", [])
     return (str(errors[0].get("code", "")), str(errors[0].get("message", ""))) if errors else None
-
-
-def _found(google: Google, method: str, **arguments: Any) -> dict[str, Any] | None:
-    try:
-        return google.call(API, method, **arguments)
-    except GoogleError as error:
-        if error.code == NOT_THERE:
-            return None
-        raise

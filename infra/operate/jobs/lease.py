@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import secrets
 import socket
@@ -10,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infra.provider.holds import moment
+from infra.provider.holds import moment, seconds
 
 SECONDS = 600.0
 """How long a runner that died is waited for. Longer than the longest call of it that may still be on its way."""
@@ -56,8 +55,3 @@ class Owner:
 def ends(lease: Mapping[str, Any]) -> float:
     """When it ends, in seconds since 1970."""
     return seconds(lease["until"]) if lease.get("until") else 0.0
-
-
-def seconds(text: str) -> float:
-    """A moment as the journal writes it, in seconds since 1970."""
-    return dt.datetime.fromisoformat(text).timestamp()

@@ -33,6 +33,11 @@ class Machine:
     since: str
     """Since when the service says that it is there."""
 
+    @classmethod
+    def seen(cls, form: str, zone: str, state: str, phase: Phase, labels: Mapping[str, str], since: str) -> Machine:
+        """As its service answers it: its labels say whose it is."""
+        return cls(form, zone, state, phase, labels.get(RUN_LABEL, ""), labels.get(TRY_LABEL, ""), since)
+
     @property
     def about(self) -> str:
         return f"{self.form} in {self.zone}, {self.state}"

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from infra.job_plan import JobPlan
-from infra.labels import RUN_KEY, RUN_LABEL, TRY_LABEL
+from infra.labels import RUN_KEY
 from infra.operate.jobs.machine import Machine, Order, Phase
-from infra.provider.calls import GoogleError
 from infra.provider.google import Google
 
 API = "tpu.v2"
 NODES = "projects.locations.nodes"
-NOT_THERE = 404
 PHASES: Mapping[str, Phase] = {
     "CREATING": "coming",
     "STARTING": "coming",
@@ -40,15 +38,11 @@ class Node:
         self._plan = plan
 
     def look(self, zone: str) -> Machine | None:
-        try:
-            found = self._google.call(API, f"{NODES}.get", name=self._name(zone))
-        except GoogleError as error:
-            if error.code == NOT_THERE:
-                return None
-            raise
-        state, labels = str(found.get("state", "")), found.get("labels", {})
-        since = str(found.get("createTime", ""))
-        return Machine(self.form, zone, state, PHASES.get(state, "coming"), labels.get(RUN_LABEL, ""), labels.get(TRY_LABEL, ""), since)
+        found = self._google.found(API, f"{NODES}.get", name=self._name(zone))
+        if found is None:
+            return None
+        state, since = str(found.get("state", "")), str(found.get("createTime", ""))
+        return Machine.seen(self.form, zone, state, PHASES.get(state, "coming"), found.get("labels", {}), since)
 
     def make(self, zone: str, order: Order) -> dict[str, Any]:
         node = dict(order.way.node)
@@ -60,12 +54,7 @@ class Node:
         return self._google.call(API, f"{NODES}.create", parent=parent, nodeId=self._plan.machine_name, body=body)
 
     def failure(self, zone: str, operation: Mapping[str, Any]) -> tuple[int | str, str] | None:
-        try:
-            ended = self._google.call(API, "projects.locations.operations.get", name=str(operation["name"]))
-        except GoogleError as error:
-            if error.code == NOT_THERE:
-                return None
-            raise
+        ended = self._google.found(API, "projects.locations.operations.get", name=str(operation["name"])) or {}
         failed = ended.get("error")
         return (int(failed.get("code", 0)), str(failed.get("message", ""))) if failed else None
 

@@ -31,7 +31,7 @@ from infra.operate.rollout import Event
 from infra.operate.times import Time
 from infra.provider.calls import CancelledError, GoogleError, UnclearError
 from infra.provider.google import Google
-from infra.provider.holds import moment
+from infra.provider.holds import moment, seconds
 from infra.provider.server import ProviderError
 from workloads.contract import TrainSettings
 
@@ -538,7 +538,7 @@ class Runner:
             raise
         except GoogleError as error:
             # In the midst of a rollout to leave it would be worse than to stay.
-            silent = self._time.now() - lease.seconds(self._tries()[-1].ended)
+            silent = self._time.now() - seconds(self._tries()[-1].ended)
             if error.code not in REFUSED or silent < REFUSED_SECONDS or self.journal.data["kept"].get("phase") == "rolling":
                 raise
             self._close("failed", f"the machine is gone for {silent / 3600:.0f} h, and what it made is still refused: {error}")
@@ -647,13 +647,13 @@ class Runner:
     def _sought(self) -> float:
         """Seconds for which capacity was looked for, in all searches of the run."""
         data = self.journal.data
-        return float(data["sought_seconds"]) + self._time.now() - lease.seconds(data["since"])
+        return float(data["sought_seconds"]) + self._time.now() - seconds(data["since"])
 
     def _since(self, machine: Machine) -> str:
         """Since when it is there, as the service has it: it is paid for though nobody looked."""
         now = self._time.now()
         try:
-            return moment(min(now, lease.seconds(machine.since)))
+            return moment(min(now, seconds(machine.since)))
         except ValueError:
             return moment(now)
 

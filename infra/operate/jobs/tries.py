@@ -11,7 +11,7 @@ from typing import Any
 from infra.catalog import tpu
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.job_plan import JobPlan
-from infra.operate.jobs.lease import seconds
+from infra.provider.holds import seconds
 
 UNKNOWN = "unknown"
 CENT = Decimal("0.0001")

@@ -87,12 +87,7 @@ class SpendCap(Resource):
                 raise
 
     def _get(self, id: str) -> dict[str, Any] | None:
-        try:
-            return self.google.call(API, "billingAccounts.budgets.get", name=id)
-        except GoogleError as error:
-            if error.code == 404:
-                return None
-            raise
+        return self.google.found(API, "billingAccounts.budgets.get", name=id)
 
     def _alike(self, inputs: dict[str, Any]) -> dict[str, Any] | None:
         """The cap that an earlier run made: Google names budgets, so it is known by what it says."""
