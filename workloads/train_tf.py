@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.arguments import batch_problems, positive, problems
 from workloads.checkpoints import Checkpoint, Checkpoints
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
 from workloads.devices import DevicesError, check, expected
@@ -57,11 +58,9 @@ def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog=program, description="Trains the recommender's two towers on TensorFlow, the older way.")
     found.add_argument("--small", action="store_true", help="a small model: some seconds on a processor")
-    found.add_argument("--steps", type=train.positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
-    found.add_argument(
-        "--batch", type=train.positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)"
-    )
-    found.add_argument("--dimension", type=train.positive, help="numbers of a vector; default 128 (small: 32)")
+    found.add_argument("--steps", type=positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
+    found.add_argument("--batch", type=positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)")
+    found.add_argument("--dimension", type=positive, help="numbers of a vector; default 128 (small: 32)")
     found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--seed", type=int, default=0)
     found.set_defaults(example=False)
@@ -111,17 +110,9 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     strategy = strategy_for(tf, settings, os.environ)
     parts = strategy.num_replicas_in_sync
     rate = (0.02 if options.small else 0.005) if options.learning_rate is None else options.learning_rate
-    problems = []
-    if options.batch and options.batch % parts:
-        problems.append(f"--batch {options.batch}: no multiple of {parts}, the parts that a batch is cut into")
-    if not 0 < rate < 1:
-        problems.append(f"--learning-rate {rate}: between 0 and 1")
-    if not 0 <= options.seed < 2**31:
-        problems.append(f"--seed {options.seed}: from 0 to {2**31 - 1}")
-    if missing := [f"WL_DATA_{name.upper()}" for name in ("clicks", "pictures") if name not in settings.data]:
-        problems.append(f"{' and '.join(missing)} missing: name the folders")
-    if problems:
-        raise InputError("\n".join(problems))
+    wrong = [*batch_problems(options.batch, parts), *problems(rate, options.seed, settings, ("clicks", "pictures"), "name the folders")]
+    if wrong:
+        raise InputError("\n".join(wrong))
     data = train.read_data(settings, options, Folder(settings.output))
     clicks = int(data.clicks.clicked[data.train].sum())
     batch = options.batch or (-(-512 // parts) * parts if options.small else train.batch_rows(clicks, parts))

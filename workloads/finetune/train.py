@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.arguments import batch_problems, positive, problems
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 from workloads.finetune.examples import Examples, read_examples, read_pictures
@@ -39,12 +40,12 @@ table 9 (RoBERTa base)."""
 def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog=program, description="Fine-tunes BERT on texts or ViT on pictures.")
-    found.add_argument("--lora", type=_positive, default=0, help="rank of LoRA, such as 8; default: all weights are trained")
-    found.add_argument("--epochs", type=_positive, default=3, help="times through the examples; default 3")
-    found.add_argument("--steps", type=_positive, help="steps, in place of --epochs")
-    found.add_argument("--batch", type=_positive, help="examples of a step over all devices; default 32, filled up to their number")
+    found.add_argument("--lora", type=positive, default=0, help="rank of LoRA, such as 8; default: all weights are trained")
+    found.add_argument("--epochs", type=positive, default=3, help="times through the examples; default 3")
+    found.add_argument("--steps", type=positive, help="steps, in place of --epochs")
+    found.add_argument("--batch", type=positive, help="examples of a step over all devices; default 32, filled up to their number")
     found.add_argument("--learning-rate", type=float, help=f"default {RATE}, with --lora {LORA_RATE}")
-    found.add_argument("--length", type=_positive, help="tokens of a text; default 128, fewer where the model takes fewer")
+    found.add_argument("--length", type=positive, help="tokens of a text; default 128, fewer where the model takes fewer")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
     found.add_argument("--seed", type=int, default=0)
     return found
@@ -67,17 +68,13 @@ def _check(settings: TrainSettings, options: argparse.Namespace) -> None:
     import jax
 
     devices = jax.device_count()
-    problems = []
-    if options.batch and options.batch % devices:
-        problems.append(f"--batch {options.batch}: no multiple of {devices}, the parts that a batch is cut into")
-    if options.learning_rate is not None and not 0 < options.learning_rate < 1:
-        problems.append(f"--learning-rate {options.learning_rate}: between 0 and 1")
-    if not 0 <= options.seed < 2**31:
-        problems.append(f"--seed {options.seed}: from 0 to {2**31 - 1}")
-    if missing := [f"WL_DATA_{name.upper()}" for name in ("model", "examples") if name not in settings.data]:
-        problems.append(f"{' and '.join(missing)} missing: name the folder of a trained model, and that of the examples")
-    if problems:
-        raise InputError("\n".join(problems))
+    fix = "name the folder of a trained model, and that of the examples"
+    found = [
+        *batch_problems(options.batch, devices),
+        *problems(options.learning_rate, options.seed, settings, ("model", "examples"), fix),
+    ]
+    if found:
+        raise InputError("\n".join(found))
 
 
 def _train(settings: TrainSettings, options: argparse.Namespace, preset: Preset, folder: Folder, examples: Examples, begun: float) -> int:
@@ -201,10 +198,3 @@ def _report(
             "loss": tuner.curve,
         },
     )
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return value

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.arguments import batch_problems, positive, problems
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
@@ -117,20 +118,14 @@ def _check(settings: TrainSettings, options: argparse.Namespace) -> None:
     import jax
 
     here = jax.local_device_count()
-    problems = []
+    folders = () if options.example else ("clicks", "pictures")
     if here % options.model_parallel:
-        problems.append(f"--model-parallel {options.model_parallel}: no divisor of the {here} devices of a host")
-    elif options.batch and options.batch % (parts := _parts(options)):
-        problems.append(f"--batch {options.batch}: no multiple of {parts}, the parts that a batch is cut into")
-    if options.learning_rate is not None and not 0 < options.learning_rate < 1:
-        problems.append(f"--learning-rate {options.learning_rate}: between 0 and 1")
-    if not 0 <= options.seed < 2**31:
-        problems.append(f"--seed {options.seed}: from 0 to {2**31 - 1}")
-    if not options.example and (missing := [name for name in ("clicks", "pictures") if name not in settings.data]):
-        names = " and ".join(f"WL_DATA_{name.upper()}" for name in missing)
-        problems.append(f"{names} missing: name the folders, or make data up by --example")
-    if problems:
-        raise InputError("\n".join(problems))
+        found = [f"--model-parallel {options.model_parallel}: no divisor of the {here} devices of a host"]
+    else:
+        found = list(batch_problems(options.batch, _parts(options)))
+    found += problems(options.learning_rate, options.seed, settings, folders, "name the folders, or make data up by --example")
+    if found:
+        raise InputError("\n".join(found))
 
 
 def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folder) -> _Data:
@@ -232,10 +227,3 @@ def _answers(exported: Any, held: Any, clicks: Clicks, size: int = 1024) -> dict
         answer = exported.call(held, {"user": some.user, "history": some.history, "ad": some.ad})
         parts.append({name: np.asarray(array)[: len(clicks) - begin] for name, array in answer.items()})
     return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}
-
-
-def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: at least 1")
-    return value
