@@ -18,7 +18,8 @@ from infra.operate import reach
 from infra.operate.jobs.desk import CONTAINER_LOG
 from infra.operate.jobs.lease import Owner
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import BASE, PROJECT, REGION, KilledError, Night, settled
+from tests.in_process import KilledError
+from tests.operate.jobs.night import BASE, PROJECT, REGION, Night, settled
 
 AT = f"run.googleapis.com/v2/projects/{PROJECT}/locations/{REGION}/jobs"
 TASK = "shop-job-nightly"

@@ -8,7 +8,8 @@ from infra.local import runs
 from infra.provider.server import ProviderError
 from infra.sandbox.executions import waiting
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import PROJECT, REGION, KilledError, Night
+from tests.in_process import KilledError
+from tests.operate.jobs.night import PROJECT, REGION, Night
 
 
 @pytest.fixture(params=["instance", "group", "node"])

@@ -13,8 +13,8 @@ from infra.provider.google import Google, Settings
 from infra.provider.holds import Holds
 from infra.provider.json_object import JsonObject
 from infra.sandbox.clock import Clock
-from infra.sandbox.cloud import Cloud, Request
-from infra.sandbox.faults import LostError
+from infra.sandbox.cloud import Cloud
+from tests.in_process import Mortal, answered
 
 BASE = "http://sandbox.test"
 PROJECT = "shop-prod"
@@ -28,11 +28,7 @@ GOOD = {"p50_ms": 20, "p95_ms": 50, "error_rate": 0.0}
 SETTINGS = {"machineType": "n1-standard-2", "minReplicas": 1, "maxReplicas": 2}
 
 
-class KilledError(BaseException):
-    """The process ended here."""
-
-
-class Shop:
+class Shop(Mortal):
     """
     The cloud, and whoever works on it besides the rollout. Version 1 is the champion, version 2 the candidate.
 
@@ -41,13 +37,10 @@ class Shop:
     """
 
     def __init__(self, *, bare: bool = False) -> None:
+        super().__init__()
         self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
         self.cloud.projects.make(PROJECT)
         self.events: list[Event] = []
-        self.sent = 0
-        self.kill_at: int | None = None
-        self.kill_after = False
-        self.watch: Any = None
         self.ask("POST", "storage.googleapis.com/storage/v1/b", {"name": BUCKET, "location": "US-CENTRAL1"}, project=PROJECT)
         self.vertex("POST", f"{AT}/endpoints", {"displayName": "recommend"}, endpointId="123456789")
         if bare:
@@ -59,32 +52,9 @@ class Shop:
 
     # The wire
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        """One call of the rollout: counted, and perhaps its last."""
-        self.sent += 1
-        dies = self.kill_at is not None and self.sent == self.kill_at
-        if dies and not self.kill_after:
-            raise KilledError
-        answer = self._answer(request)
-        if self.watch is not None:
-            self.watch()
-        if dies:
-            raise KilledError
-        return answer
-
-    def _answer(self, request: httpx.Request) -> httpx.Response:
-        path = request.url.raw_path.decode().partition("?")[0].lstrip("/")
-        host, _, rest = path.partition("/")
-        assert host != "sandbox"
-        kind = request.headers.get("content-type", "application/json")
-        try:
-            sent = Request(request.method, host, f"/{rest}", dict(request.url.params), request.content, kind)
-            answer = self.cloud.handle(sent)
-        except LostError:
-            raise httpx.ReadError("cut") from None
-        if isinstance(answer.body, bytes):
-            return httpx.Response(answer.status, content=answer.body)
-        return httpx.Response(answer.status, json=answer.body)
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        assert not request.url.path.startswith("/sandbox/")
+        return answered(self.cloud, request)
 
     def google(self) -> Google:
         http = httpx.Client(transport=httpx.MockTransport(self))
@@ -117,7 +87,7 @@ class Shop:
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> dict[str, Any]:
         request = httpx.Request(method, f"{BASE}/{path}", json=body, params=query)
-        answer = self._answer(request)
+        answer = self.answer(request)
         assert answer.is_success, answer.text
         return dict(answer.json()) if answer.content else {}
 
@@ -160,13 +130,13 @@ class Shop:
         return JsonObject(self._quiet(), self.place.journal).read()[1]
 
     def _quiet(self) -> Google:
-        http = httpx.Client(transport=httpx.MockTransport(self._answer))
+        http = httpx.Client(transport=httpx.MockTransport(self.answer))
         return Google(Settings(BASE), lambda seconds: False, http=http, time=self.cloud.clock.now)
 
     def held(self) -> list[Any]:
         """The holds as they are kept, without a client between."""
         name = "o/.accelform%2Fholds%2Fshop.json?alt=media"
-        answer = self._answer(httpx.Request("GET", f"{BASE}/storage.googleapis.com/storage/v1/b/{BUCKET}/{name}"))
+        answer = self.answer(httpx.Request("GET", f"{BASE}/storage.googleapis.com/storage/v1/b/{BUCKET}/{name}"))
         return list(answer.json()["holds"]) if answer.is_success else []
 
     def said(self, kind: str) -> list[str]:

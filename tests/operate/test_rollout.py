@@ -19,7 +19,8 @@ from infra.operate.rollout import split
 from infra.provider.calls import GoogleError
 from infra.provider.holds import Hold
 from infra.sandbox.faults import Fault
-from tests.operate.shop import BEGAN, BUCKET, ENDPOINT, GOOD, MODEL, KilledError, Shop
+from tests.in_process import KilledError
+from tests.operate.shop import BEGAN, BUCKET, ENDPOINT, GOOD, MODEL, Shop
 
 SLOW = {"p50_ms": 60, "p95_ms": 200, "error_rate": 0.0}
 FAILING = {"p50_ms": 20, "p95_ms": 50, "error_rate": 0.2}

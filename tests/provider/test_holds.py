@@ -19,8 +19,8 @@ from infra.provider.json_object import ChangedError, JsonObject
 from infra.provider.server import ProviderError
 from infra.provider.serving import Serving
 from infra.provider.values import encode
-from infra.sandbox.cloud import Request
 from infra.sandbox.faults import Fault
+from tests.in_process import answered
 
 TOKEN = "accelform:vertex:DeployedModels"
 BUCKET = "shop-prod-shop-models"
@@ -39,12 +39,7 @@ class Cloud:
         self.http.post(f"{BASE}/storage.googleapis.com/storage/v1/b", params={"project": PROJECT}, json={"name": BUCKET, "location": "US"})
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
-        host, _, path = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        kind = request.headers.get("content-type", "application/json")
-        answer = self.sandbox.cloud.handle(Request(request.method, host, f"/{path}", dict(request.url.params), request.content, kind))
-        if isinstance(answer.body, bytes):
-            return httpx.Response(answer.status, content=answer.body)
-        return httpx.Response(answer.status, json=answer.body)
+        return answered(self.sandbox.cloud, request)
 
     def google(self) -> Google:
         return Google(Settings(BASE), lambda seconds: False, http=self.http, time=lambda: self.now)

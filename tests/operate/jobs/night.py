@@ -17,8 +17,8 @@ from infra.operate.rollout import Event
 from infra.provider.google import Google, Settings
 from infra.provider.json_object import JsonObject
 from infra.sandbox.clock import Clock
-from infra.sandbox.cloud import Cloud, Request
-from infra.sandbox.faults import LostError
+from infra.sandbox.cloud import Cloud
+from tests.in_process import Mortal, answered
 
 BASE = "http://sandbox.test"
 PROJECT = "shop-prod"
@@ -38,11 +38,7 @@ SEEN_SECONDS = 900
 """How much longer than it was billed a machine may be thought to have stood."""
 
 
-class KilledError(BaseException):
-    """The process ended here."""
-
-
-class Night:
+class Night(Mortal):
     """
     The cloud, and the hosts of the job's machines.
 
@@ -52,13 +48,10 @@ class Night:
     """
 
     def __init__(self, *ways: str, form: str = "instance", **more: Any) -> None:
+        super().__init__()
         self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
         self.cloud.projects.make(PROJECT)
         self.events: list[Event] = []
-        self.sent = 0
-        self.kill_at: int | None = None
-        self.kill_after = False
-        self.watch: Callable[[], None] | None = None
         self.work_minutes = 10.0
         self.exits: Callable[[int], int | None] = lambda number: 0
         """Exit code of the hosts by number of the try; None: they say nothing."""
@@ -116,32 +109,8 @@ class Night:
 
     # The wire
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        """One call of a runner: counted, and perhaps its last."""
-        self.sent += 1
-        dies = self.kill_at is not None and self.sent == self.kill_at
-        if dies and not self.kill_after:
-            raise KilledError
-        answer = self.answer(request)
-        self.live()
-        if self.watch is not None:
-            self.watch()
-        if dies:
-            raise KilledError
-        return answer
-
     def answer(self, request: httpx.Request) -> httpx.Response:
-        host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        kind = request.headers.get("content-type", "application/json")
-        query, content = dict(request.url.params), request.content
-        try:
-            sent = Request(request.method, host, f"/{rest}", query, content, kind)
-            answer = self.cloud.handle(sent)
-        except LostError:
-            raise httpx.ReadError("cut") from None
-        if isinstance(answer.body, bytes):
-            return httpx.Response(answer.status, content=answer.body)
-        return httpx.Response(answer.status, json=answer.body)
+        return answered(self.cloud, request)
 
     def google(self, sender: Callable[[httpx.Request], httpx.Response] | None = None) -> Google:
         http = httpx.Client(transport=httpx.MockTransport(sender or self))

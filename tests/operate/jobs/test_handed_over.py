@@ -14,7 +14,8 @@ from infra.operate.jobs.runner import run_id
 from infra.operate.times import Time
 from infra.provider.calls import GoogleError
 from infra.provider.json_object import JsonObject
-from tests.operate.jobs.night import PROJECT, REGION, KilledError, Night
+from tests.in_process import KilledError
+from tests.operate.jobs.night import PROJECT, REGION, Night
 
 MODEL = f"projects/{PROJECT}/locations/{REGION}/models/recommender"
 BUCKET = "shop-prod-shop-trained"

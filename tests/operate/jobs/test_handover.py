@@ -19,7 +19,8 @@ from infra.provider.holds import Hold
 from infra.provider.json_object import JsonObject
 from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
-from tests.operate.shop import AT, BUCKET, ENDPOINT, GOOD, MODEL, PROJECT, SETTINGS, KilledError, Shop
+from tests.in_process import KilledError
+from tests.operate.shop import AT, BUCKET, ENDPOINT, GOOD, MODEL, PROJECT, SETTINGS, Shop
 
 RUN = "20261201T180000Z"
 NEXT = "20261202T180000Z"
@@ -88,7 +89,7 @@ class Night(Shop):
         url = f"http://sandbox.test/storage.googleapis.com/upload/storage/v1/b/{BUCKET}/o"
         headers = {"content-type": "application/json"}
         sent = httpx.Request("POST", url, params={"uploadType": "media", "name": name}, content=data.encode(), headers=headers)
-        assert self._answer(sent).is_success
+        assert self.answer(sent).is_success
 
     def hand_over(self, run: str = RUN, kept: dict[str, Any] | None = None) -> dict[str, Any]:
         """All of it, in one process; what is kept at its end."""

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from infra.operate.jobs.lease import Owner
 from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import KilledError, Night, settled
+from tests.in_process import KilledError
+from tests.operate.jobs.night import Night, settled
 
 RESULTS = {"succeeded", "failed", "no capacity", "timed out"}
 

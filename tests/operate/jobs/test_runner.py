@@ -23,7 +23,8 @@ from infra.provider.calls import GoogleError
 from infra.provider.json_object import JsonObject
 from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import BEGAN, NAME, PROJECT, KilledError, Night, settled
+from tests.in_process import KilledError
+from tests.operate.jobs.night import BEGAN, NAME, PROJECT, Night, settled
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from infra.operate.times import Time
 from infra.provider.google import Google
 from infra.provider.json_object import JsonObject
 from infra.sandbox.faults import Fault
-from tests.operate.jobs.night import NAME, PROJECT, KilledError, Night, settled
+from tests.in_process import KilledError
+from tests.operate.jobs.night import NAME, PROJECT, Night, settled
 
 
 def swept(night: Night, *plans: JobPlan) -> list[str]:

@@ -36,13 +36,13 @@ from infra.provider.google import Google, Settings
 from infra.sandbox import executions
 from infra.sandbox.clock import Clock
 from infra.sandbox.cloud import Cloud, Request
-from infra.sandbox.faults import Fault, LostError
+from infra.sandbox.faults import Fault
 from infra.sandbox.machines import KEPT, key_of
 from infra.sandbox.store import Store
 from infra.stack import StackSpec
+from tests.in_process import KilledError, answered
 from tests.operate.jobs import declared
 from tests.operate.jobs.actors import Actor
-from tests.operate.jobs.night import KilledError
 
 PROJECT, REGION, STACK = "tw-shop-ml", "asia-east1", "shop"
 SWEEP = f"cloudscheduler.googleapis.com/v1/projects/{PROJECT}/locations/{REGION}/jobs/{STACK}-sweep"
@@ -324,15 +324,7 @@ class Week:
     # The wire
 
     def handle(self, request: httpx.Request) -> httpx.Response:
-        host, _, rest = request.url.raw_path.decode().partition("?")[0].lstrip("/").partition("/")
-        kind = request.headers.get("content-type", "application/json")
-        try:
-            answer = self.cloud.handle(Request(request.method, host, f"/{rest}", dict(request.url.params), request.content, kind))
-        except LostError:
-            raise httpx.ReadError("cut") from None
-        if isinstance(answer.body, bytes):
-            return httpx.Response(answer.status, content=answer.body)
-        return httpx.Response(answer.status, json=answer.body)
+        return answered(self.cloud, request)
 
     def ask(self, method: str, path: str, body: Any = None, **query: str) -> dict[str, Any]:
         """Of the rest of the world, which asks again until it is answered."""
