@@ -333,7 +333,7 @@ def _data(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, _, folder = word.partition("=")
         if not name or not folder:
-            raise SpecError("jobs run", [Problem("--data", f"{word!r} is no folder by name", "NAME=FOLDER, such as clicks=/tmp/clicks")])
+            raise SpecError("jobs run", [Problem("--data", f"{word!r} is no folder by name", "NAME=FOLDER, such as clicks=./clicks")])
         found[name] = folder if "://" in folder else str(Path(folder).absolute())
     return found
 
