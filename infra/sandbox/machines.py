@@ -1,8 +1,8 @@
 """
 What every machine cost that ever ran: when it began and ended on the sandbox's clock, and what Google would bill at the catalogue's price.
 
-Machines of Compute Engine, those of groups among them, nodes of the Cloud TPU API, and custom jobs of Vertex AI. Disks and addresses are not
-in it.
+Machines of Compute Engine, those of groups among them, nodes of the Cloud TPU API, and custom jobs of Vertex AI. Disks and addresses are
+not in it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from infra.catalog import tpu, vertex
+from infra.catalog import tpu
 from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
-from infra.catalog.vertex_prices import vertex_hour
+from infra.catalog.vertex_prices import training_hour
 from infra.labels import CONTAINER_KEY
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.servers import endpoints, served
@@ -44,7 +44,8 @@ LASTS = {
 """States in which it is billed: a machine until it is TERMINATED (the same page, "Instance uptime"), a node while it is READY
 (https://cloud.google.com/tpu/pricing, read 2026-11). Of a custom job no page says whether CANCELLING is: it is counted."""
 WORDS = {
-    links.HOST: ("instances", "status", "instance"), nodes.HOST: ("nodes", "state", "node"),
+    links.HOST: ("instances", "status", "instance"),
+    nodes.HOST: ("nodes", "state", "node"),
     VERTEX: (custom_jobs.WORD, "state", "custom-job"),
 }
 """Collection, field of the state, and what one is called here."""
@@ -188,10 +189,9 @@ def usd_hour(entry: dict[str, Any]) -> Decimal | None:
 
 
 def _on_vertex(entry: dict[str, Any]) -> Decimal | None:
-    """Of all its machines, where they are of one kind."""
-    attached = any(not one.built_in for one in vertex.machines().get(entry["machine_type"], ()) if one.accelerator in entry["gpus"])
+    """Of all its machines, which are taken to be of one kind."""
     try:
-        hour = vertex_hour(entry["machine_type"], entry["zone"], "training", entry["provisioning"], attached=attached)
+        hour = training_hour(entry["machine_type"], next(iter(entry["gpus"]), ""), entry["zone"], entry["provisioning"])
     except PriceUnknown:
         return None
     return hour.usd * entry["count"]

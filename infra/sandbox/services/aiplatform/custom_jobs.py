@@ -100,7 +100,7 @@ def _metric(machine: Mapping[str, Any], way: str) -> str:
     """
     Name of the quota that is used up.
 
-    Source: Google's page on Dynamic Workload Scheduler for the names of GPUs, `preemptible` for Spot and flex-start; users' errors for CPUs.
+    Source: Google's page on Dynamic Workload Scheduler for GPUs, and `preemptible` of Spot and flex-start; users' errors for CPUs.
     """
     accelerator = str(machine.get("acceleratorType", "")).lower()
     what = f"{accelerator.replace('_tesla', '').replace('_80gb', '')}_gpus" if accelerator else "cpus"
