@@ -115,10 +115,12 @@ class JobPlan(_Part):
     """Address of the local cloud; empty for Google's."""
     workload: str
     """Name of the program, such as `train_recommender`."""
+    machine_type: str = ""
+    """Machine type with GPUs, such as `g2-standard-8`; empty for a TPU, whose accelerator type tells."""
     accelerator_type: str
     hosts: Annotated[int, Field(ge=1)]
     chips: Annotated[int, Field(ge=1)]
-    """Chips of all hosts together."""
+    """Chips of all hosts together, or GPUs of the machine."""
     zones: Annotated[tuple[str, ...], Field(min_length=1)]
     """Zones of the region, in the order in which they are tried. Of custom jobs the region alone: Vertex AI chooses the zone."""
     machines: Annotated[tuple[MachinePlan, ...], Field(min_length=1)]

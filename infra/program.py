@@ -11,6 +11,7 @@ from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
+from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
 from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
@@ -50,7 +51,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     }
 
     slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
-    machines = [*slices.values(), *map(purpose, spec.jobs)]
+    vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
+    machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
     if machines:
         network = Network("network", spec.network, placement=placement)
         identity = Identity("identity", machines, placement=placement, storage=storage)
@@ -64,6 +66,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
+
+    for name, gpu_vm in spec.gpu_vms.items():
+        account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
+        GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
 
     jobs = {}
     for name, job in spec.jobs.items():

@@ -33,8 +33,10 @@ def as_json(checked: Checked, now: float) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "workload": spec.workload,
-                "accelerator_type": spec.accelerator_type,
-                "hosts": spec.shape.hosts,
+                "machine_type": spec.machine_type,
+                "accelerator_type": spec.accelerator,
+                "accelerators": spec.chips,
+                "hosts": spec.hosts,
                 "way": spec.chosen_way,
                 "provisioning": list(spec.provisioning),
                 "zones": list(spec.zones),
@@ -61,7 +63,8 @@ def table(checked: Checked, now: float) -> Table:
         cost = "unknown" if usd is None else f"{float(usd):.2f} USD, {one['max_run_minutes']} min"
         way = {"compute-engine": "Compute Engine", "tpu-api": "the Cloud TPU API"}[one["way"]]
         when = one["next_run"] or ("paused" if one["paused"] else "when somebody runs it")
-        row = (one["name"], f"{one['accelerator_type']}{hosts}", way, tries, when, cost)
+        gpus = f"{one['machine_type']}, {one['accelerators']} x " if one["machine_type"] else ""
+        row = (one["name"], f"{gpus}{one['accelerator_type']}{hosts}", way, tries, when, cost)
         shown.add_row(*(Text(cell) for cell in row))
     return shown
 

@@ -16,9 +16,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from infra import gcp, names
 from infra.catalog import tpu
+from infra.catalog.gpu import UnknownGpu, gpu, gpus
 from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import tpu_host
+from infra.components import gpu_offer, tpu_host
+from infra.components.gpu_offer import GpuCount, Gpus, MachineType
 from infra.components.images import Image
 from infra.components.job_machine import Container, machine_plan
 from infra.components.model import Text, Variable
@@ -29,13 +31,13 @@ from infra.components.storage import Storage
 from infra.components.tpu_offer import (
     FLEX_START_MINUTES,
     Reservation,
-    SliceType,
     Way,
     by_name,
     chosen_way,
     not_made,
     not_offered,
     outside,
+    slice_type,
     zones_of,
 )
 from infra.errors import Problem, ProblemsError
@@ -84,6 +86,16 @@ DataName = Annotated[
 ]
 
 
+def _accelerator(value: str) -> str:
+    """A slice's type, or a GPU's. What is none is told what slices there are, unless it means a GPU."""
+    try:
+        return gpu(value).accelerator_type
+    except UnknownGpu as error:
+        if error.right:
+            raise problem("is no accelerator type", allowed=error.right, fix=f"set {error.right}") from None
+        return slice_type(value)
+
+
 class JobSpec(Spec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
@@ -97,8 +109,14 @@ class JobSpec(Spec):
     """Arguments of the program."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
     """Environment of the container, beside what each run is told. No secrets: whoever may read the machine reads it."""
-    accelerator_type: SliceType
-    """Cloud TPU accelerator type, such as `v5litepod-4`. Chips, hosts, topology, machine type, image and runtime follow from it."""
+    machine_type: MachineType | None = None
+    """Machine type with GPUs, for a job on a GPU: one that they are built into, such as `g2-standard-8`, or one of N1 such as
+    `n1-standard-8`, with `accelerator_type` and `accelerator_count`. (default: a TPU's, which its accelerator type tells)"""
+    accelerator_type: Annotated[str, StringConstraints(strict=True), AfterValidator(_accelerator)] | None = None
+    """Cloud TPU accelerator type, such as `v5litepod-4`: chips, hosts, topology, machine type, image and runtime follow from it. Or the GPU
+    that is attached to a machine of N1, such as `nvidia-tesla-t4`. (default: the machine type tells)"""
+    accelerator_count: GpuCount | None = None
+    """GPUs that are attached to a machine of N1. (default: the machine type tells, as does a TPU's accelerator type)"""
     zones: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
     """Zones of the stack's region that offer the accelerator type, in the order in which they are tried."""
     provisioning: Annotated[list[Provisioning], Field(min_length=1), AfterValidator(distinct)]
@@ -134,8 +152,14 @@ class JobSpec(Spec):
         """The zones of a job whose zones are missing, and the workloads."""
         if key == "workload":
             return ", ".join(WORKLOADS)
-        accelerator_type = beside.get("accelerator_type")
-        if key != "zones" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
+        accelerator_type, machine_type = (
+            said if isinstance(said := beside.get(one), str) else "" for one in ("accelerator_type", "machine_type")
+        )
+        if key != "zones":
+            return ""
+        if there := gpu_offer.zones_of(machine_type, accelerator_type) if machine_type else ():
+            return f"some of {', '.join(there)} (where {machine_type} is), first choice first"
+        if accelerator_type not in tpu.shapes():
             return ""
         return f"some of {', '.join(zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is), first choice first"
 
@@ -145,9 +169,9 @@ class JobSpec(Spec):
         region = region_of_file(info)
         away = {index: zone for index, zone in enumerate(value) if region and region_of(zone) != region}
         if region and away:
-            said = outside(region, info.data.get("accelerator_type")).context or {}
+            said = _outside(region, info.data.get("machine_type"), info.data.get("accelerator_type"))
             raise ProblemsError(
-                Problem(str(index), f'"{zone[:60]}" {said["message"]}', said["allowed"], said["fix"]) for index, zone in away.items()
+                Problem(str(index), f'"{zone[:60]}" {said.message}', said.allowed, said.fix) for index, zone in away.items()
             )
         return value
 
@@ -169,14 +193,36 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock(), *self._reads(), *self._makes()]
+        found = list(self._is_a_machine())
+        found += [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning()] if not found else ()
+        found += [*self._clock(), *self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
 
     @property
+    def gpus(self) -> Gpus | None:
+        """Its machine with GPUs; None where it is a TPU's."""
+        return gpu_offer.of(self.machine_type, self.accelerator_type, self.accelerator_count) if self.machine_type else None
+
+    @property
     def shape(self) -> tpu.TpuShape:
-        return tpu.shape(self.accelerator_type)
+        """The slice of a job on a TPU."""
+        return tpu.shape(self.accelerator_type or "")
+
+    @property
+    def accelerator(self) -> str:
+        """Type of its chips, whether it is said or follows: `v6e-8`, or `nvidia-l4`."""
+        return self.gpus.accelerator_type if self.gpus else self.accelerator_type or ""
+
+    @property
+    def hosts(self) -> int:
+        return 1 if self.gpus else self.shape.hosts
+
+    @property
+    def chips(self) -> int:
+        """Chips of a slice, or GPUs of a machine."""
+        return self.gpus.count if self.gpus else self.shape.chips
 
     @property
     def program(self) -> Program:
@@ -185,7 +231,7 @@ class JobSpec(Spec):
     @property
     def chosen_way(self) -> Way:
         """The API that makes the machine: as named, or by generation."""
-        return chosen_way(self.way, self.shape)
+        return "compute-engine" if self.gpus else chosen_way(self.way, self.shape)
 
     @property
     def clock(self) -> Schedule | None:
@@ -195,15 +241,39 @@ class JobSpec(Spec):
     @property
     def wishes(self) -> list[Wish]:
         """What the catalogue judges: each way in each zone, in the order of the tries."""
-        return [
-            Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=way) for way in self.provisioning for zone in self.zones
-        ]
+        return [self._wish(zone, way) for way in self.provisioning for zone in self.zones]
+
+    def _wish(self, zone: str, way: Provisioning) -> Wish:
+        if self.machine_type:
+            return gpu_offer.wish(self.machine_type, self.accelerator_type, self.accelerator_count, zone, way)
+        return Wish(self.chosen_way, self.accelerator, zone=zone, provisioning=way)
+
+    def _is_a_machine(self) -> Iterator[Problem]:
+        """What is wrong with the machine, wherever it is to stand: none is said, or two, or one that there is not."""
+        is_gpu = self.accelerator_type in gpus()
+        if self.machine_type and self.accelerator_type and not is_gpu:
+            yield Problem("machine_type", f"is not said of a TPU: {self.accelerator_type} tells its machine", fix="remove it")
+        elif self.machine_type:
+            yield from gpu_offer.not_such(self.machine_type, self.accelerator_type, self.accelerator_count)
+            if self.way == "tpu-api":
+                yield Problem("way", "the Cloud TPU API makes TPUs only", "compute-engine, auto")
+        elif not self.accelerator_type:
+            yield Problem(
+                "accelerator_type", "is missing", "a TPU slice such as v6e-8", "write it; or `machine_type`, for a machine with GPUs"
+            )
+        elif is_gpu:
+            yield Problem("machine_type", "is missing: a GPU stands in a machine", gpu_offer.machines_for(self.accelerator_type))
+        if self.accelerator_count and not self.machine_type and not is_gpu:
+            yield Problem("accelerator_count", "is not said of a TPU: its accelerator type tells", fix="remove it")
 
     def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
         """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
+        if self.gpus:
+            yield from self._gpus_somewhere(info)
+            return
         seen = set()
         for index, zone in enumerate(self.zones):
-            wish = Wish("compute-engine", self.accelerator_type, zone=zone)
+            wish = Wish("compute-engine", self.accelerator, zone=zone)
             if found := not_offered("zone", wish, info):
                 yield Problem(f"zones.{index}", f"{zone} {found.message}", found.allowed, found.fix)
                 continue
@@ -211,20 +281,31 @@ class JobSpec(Spec):
                 if found := not_offered("provisioning", replace(wish, provisioning=way), info):
                     sure = by_name(wish) if found.fix.endswith(by_name(wish)) else ""
                     yield Problem(f"provisioning.{number}", f"{way} in {zone}: {found.message}", *self._ways_in(zone, way, sure, info))
-            for one in not_made(Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=self.provisioning[0]), info):
+            for one in not_made(self._wish(zone, self.provisioning[0]), info):
                 if (one.path, one.message) not in seen:
                     seen.add((one.path, one.message))
                     yield one
+
+    def _gpus_somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
+        """The same of a machine with GPUs."""
+        seen = set()
+        for index, zone in enumerate(self.zones):
+            for number, way in enumerate(self.provisioning):
+                for one in gpu_offer.not_there(self._wish(zone, way), info):
+                    path = {"zone": f"zones.{index}", "provisioning": f"provisioning.{number}"}.get(one.path, one.path)
+                    if (path, one.message) not in seen:
+                        seen.add((path, one.message))
+                        yield replace(one, path=path)
 
     def _ways_in(self, zone: str, refused: str, sure: str, info: ValidationInfo) -> tuple[str, str]:
         """What the zone does sell, and which of the job's zones sell it as wished."""
 
         def sold(where: str, way: Provisioning) -> bool:
-            return not_offered("provisioning", Wish("compute-engine", self.accelerator_type, zone=where, provisioning=way), info) is None
+            return not_offered("provisioning", Wish("compute-engine", self.accelerator, zone=where, provisioning=way), info) is None
 
         every: tuple[Provisioning, ...] = ("reservation", "flex-start", "on-demand", "spot")
         there = [way for way in every if sold(zone, way)]
-        others = [one for one in zones_of(self.accelerator_type) if region_of(one) == region_of(zone) and sold(one, refused)]  # type: ignore[arg-type]
+        others = [one for one in zones_of(self.accelerator) if region_of(one) == region_of(zone) and sold(one, refused)]  # type: ignore[arg-type]
         fix = f"leave out {refused}, or {zone}"
         if others:
             fix += f"; {refused} is sold in {', '.join(others)}"
@@ -320,15 +401,15 @@ class Job(pulumi.ComponentResource):
         super().__init__("accelform:job:Job", name, None, opts)
         physical = names.resource(placement.stack, "job", name)
         ready = [*network.egress, *after]
-        if spec.shape.hosts > 1:
+        if spec.hosts > 1:
             rule = names.resource(placement.stack, "job", name, "hosts")
             ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
         child = pulumi.ResourceOptions(parent=self, depends_on=[*ready], delete_before_replace=True)
         policy = ""
-        if spec.chosen_way == "compute-engine" and not spec.shape.single_host:
+        if spec.chosen_way == "compute-engine" and not spec.gpus and not spec.shape.single_host:
             policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
             ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
-        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage))
+        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
         machines = []
         for provisioning in spec.provisioning:
             plan, made = machine_plan(
@@ -352,9 +433,10 @@ class Job(pulumi.ComponentResource):
             job=name,
             sandbox=sandbox,
             workload=spec.workload,
-            accelerator_type=spec.accelerator_type,
-            hosts=spec.shape.hosts,
-            chips=spec.shape.chips,
+            machine_type=spec.machine_type or "",
+            accelerator_type=spec.accelerator,
+            hosts=spec.hosts,
+            chips=spec.chips,
             zones=tuple(spec.zones),
             machines=tuple(machines),
             machine_name=physical,
@@ -379,7 +461,15 @@ class Job(pulumi.ComponentResource):
             after=ready,
             opts=pulumi.ResourceOptions(parent=self),
         )
-        self.register_outputs({"runner": self.runner.job.name, "way": spec.chosen_way, "hosts": spec.shape.hosts})
+        self.register_outputs({"runner": self.runner.job.name, "way": spec.chosen_way, "hosts": spec.hosts})
+
+
+def _outside(region: str, machine_type: str | None, accelerator_type: str | None) -> Problem:
+    """The refusal of a zone of another region than the stack's."""
+    if machine_type or accelerator_type in gpus():
+        return gpu_offer.outside(region, machine_type, accelerator_type)
+    said = outside(region, accelerator_type).context or {}
+    return Problem("zone", said["message"], said["allowed"], said["fix"])
 
 
 def purpose(name: str) -> str:
@@ -393,9 +483,9 @@ def told(spec: JobSpec, storage: Storage) -> dict[str, str]:
         run_id="",
         output="",
         checkpoints="",
-        accelerator_type=spec.accelerator_type,
-        chips=spec.shape.chips,
-        hosts=spec.shape.hosts,
+        accelerator_type=spec.accelerator,
+        chips=spec.chips,
+        hosts=spec.hosts,
         save_every_steps=spec.save_every_steps,
         data={name: f"gs://{storage.data_bucket}/{folder.rstrip('/')}" for name, folder in spec.data.items()},
     )
