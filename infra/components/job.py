@@ -9,17 +9,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
-from infra import gcp, names
+from infra import gcp, keys, names
 from infra.catalog import tpu
 from infra.catalog.gpu import UnknownGpu, gpu, gpus
 from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import gpu_offer, tpu_host
+from infra.components import gpu_offer, tpu_host, vertex_offer
+from infra.components.deployed_models import RESERVATION as FULL_RESERVATION
 from infra.components.gpu_offer import GpuCount, Gpus, MachineType
 from infra.components.images import Image
 from infra.components.job_machine import Container, machine_plan
@@ -30,7 +32,7 @@ from infra.components.runner import Runner
 from infra.components.storage import Storage
 from infra.components.tpu_offer import (
     FLEX_START_MINUTES,
-    Reservation,
+    RESERVATION_NAME,
     Way,
     by_name,
     chosen_way,
@@ -41,7 +43,7 @@ from infra.components.tpu_offer import (
     zones_of,
 )
 from infra.errors import Problem, ProblemsError
-from infra.job_plan import JobPlan, RegisterPlan
+from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
 from infra.schedule import Schedule, ScheduleError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
 from workloads.contract import DATA_PREFIX, PREFIX, TrainSettings
@@ -96,6 +98,14 @@ def _accelerator(value: str) -> str:
         return slice_type(value)
 
 
+NOT_SAID: Any = ()
+"""Zones that nobody wrote: a file has lists only."""
+JobReservation = Annotated[
+    str,
+    pattern(f"{RESERVATION_NAME}|{FULL_RESERVATION}", "is not a reservation", "nightly, or projects/host/reservations/nightly"),
+]
+
+
 class JobSpec(Spec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
@@ -117,15 +127,18 @@ class JobSpec(Spec):
     that is attached to a machine of N1, such as `nvidia-tesla-t4`. (default: the machine type tells)"""
     accelerator_count: GpuCount | None = None
     """GPUs that are attached to a machine of N1. (default: the machine type tells, as does a TPU's accelerator type)"""
-    zones: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
-    """Zones of the stack's region that offer the accelerator type, in the order in which they are tried."""
+    way: Literal["auto", "compute-engine", "tpu-api", "vertex"] = "auto"
+    """The API that makes the machine. `auto`: Compute Engine for v5e and newer and for GPUs, the Cloud TPU API for v2 to v4. `vertex`: a
+    custom job of Vertex AI, which makes a machine of its own for it, of one host, somewhere in the region."""
+    zones: Annotated[list[str], AfterValidator(distinct)] = Field(default=NOT_SAID)
+    """Zones of the stack's region that offer the accelerator type, in the order in which they are tried. (default: none; they must be said,
+    but where `way` is `vertex`, which chooses the zone)"""
     provisioning: Annotated[list[Provisioning], Field(min_length=1), AfterValidator(distinct)]
     """Ways of getting the capacity, in the order in which they are tried, each in all zones: `reservation`, `flex-start`, `on-demand`,
     `spot`."""
-    reservation: Reservation | None = None
-    """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways."""
-    way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
-    """The API that makes the machine. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
+    reservation: JobReservation | None = None
+    """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways; with `way: vertex` its full name, in
+    which its zone is."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
     """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
     wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
@@ -141,7 +154,7 @@ class JobSpec(Spec):
     data: dict[DataName, Folder] = {}
     """Folders of the data bucket by the names that the program knows them by."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
-    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB, Vertex AI none that is smaller."""
     save_every_steps: Annotated[WholeNumber, Field(ge=1)] = 200
     """Steps between two checkpoints at most."""
     registers: Name | None = None
@@ -162,6 +175,20 @@ class JobSpec(Spec):
         if accelerator_type not in tpu.shapes():
             return ""
         return f"some of {', '.join(zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is), first choice first"
+
+    @field_validator("zones", mode="before")
+    @classmethod
+    def _said(cls, value: object, info: ValidationInfo) -> object:
+        if info.data.get("way") == "vertex":
+            if value not in (NOT_SAID, []):
+                raise problem("cannot be chosen: Vertex AI chooses one in the region", fix="remove `zones`")
+            return []
+        if value is NOT_SAID:
+            chosen = cls.choices("zones", info.data) or keys.description(cls, "zones")
+            raise ProblemsError([Problem("", "is missing", chosen, "write it: it has no default")])
+        if value == []:
+            raise PydanticKnownError("too_short", {"field_type": "List", "min_length": 1, "actual_length": 0})
+        return value
 
     @field_validator("zones")
     @classmethod
@@ -194,7 +221,9 @@ class JobSpec(Spec):
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
         found = list(self._is_a_machine())
-        found += [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning()] if not found else ()
+        if not found:
+            found += vertex_offer.problems(self, region_of_file(info)) if self.on_vertex else [*self._somewhere(info), *self._fits_way()]
+            found += self._fits_provisioning()
         found += [*self._clock(), *self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
@@ -229,8 +258,15 @@ class JobSpec(Spec):
         return PROGRAMS[self.workload]
 
     @property
-    def chosen_way(self) -> Way:
+    def on_vertex(self) -> bool:
+        """Whether Vertex AI makes the machine, and takes it away."""
+        return self.way == "vertex"
+
+    @property
+    def chosen_way(self) -> Way | Literal["vertex"]:
         """The API that makes the machine: as named, or by generation."""
+        if self.way == "vertex":
+            return "vertex"
         return "compute-engine" if self.gpus else chosen_way(self.way, self.shape)
 
     @property
@@ -254,7 +290,8 @@ class JobSpec(Spec):
         if self.machine_type and self.accelerator_type and not is_gpu:
             yield Problem("machine_type", f"is not said of a TPU: {self.accelerator_type} tells its machine", fix="remove it")
         elif self.machine_type:
-            yield from gpu_offer.not_such(self.machine_type, self.accelerator_type, self.accelerator_count)
+            if not self.on_vertex:
+                yield from gpu_offer.not_such(self.machine_type, self.accelerator_type, self.accelerator_count)
             if self.way == "tpu-api":
                 yield Problem("way", "the Cloud TPU API makes TPUs only", "compute-engine, auto")
         elif not self.accelerator_type:
@@ -314,6 +351,9 @@ class JobSpec(Spec):
         return f"{', '.join(there) or 'nothing'} in {zone}", fix
 
     def _fits_way(self) -> Iterator[Problem]:
+        if self.reservation and vertex_offer.is_full(self.reservation):
+            allowed = "nightly, or projects/host/reservations/nightly"
+            yield Problem("reservation", f"{self.reservation} is its name for Vertex AI: zones are said by `zones`", allowed)
         if self.chosen_way == "tpu-api":
             if "flex-start" in self.provisioning:
                 index = self.provisioning.index("flex-start")
@@ -383,7 +423,7 @@ class Job(pulumi.ComponentResource):
         runner_image: str,
         placement: Placement,
         storage: Storage,
-        network: Network,
+        network: Network | None,
         account: gcp.serviceaccount.Account,
         after: list[pulumi.Resource],
         sandbox: str = "",
@@ -394,37 +434,20 @@ class Job(pulumi.ComponentResource):
         """
         Args:
             image: Of the container.
+            network: That its machines are in; none where Vertex AI makes them.
             account: Who its machines are.
             after: What must stand before a machine boots, such as grants.
             rollout_minutes: How long the longest rollout of what it registers takes.
         """
         super().__init__("accelform:job:Job", name, None, opts)
         physical = names.resource(placement.stack, "job", name)
-        ready = [*network.egress, *after]
-        if spec.hosts > 1:
-            rule = names.resource(placement.stack, "job", name, "hosts")
-            ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
-        child = pulumi.ResourceOptions(parent=self, depends_on=[*ready], delete_before_replace=True)
-        policy = ""
-        if spec.chosen_way == "compute-engine" and not spec.gpus and not spec.shape.single_host:
-            policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
-            ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
+        ready = list(after)
         container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
-        machines = []
-        for provisioning in spec.provisioning:
-            plan, made = machine_plan(
-                name,
-                spec,
-                provisioning,
-                container,
-                placement=placement,
-                network=network,
-                account=account,
-                account_email=names.service_account_email(placement.project, placement.stack, purpose(name)),
-                policy=policy,
-                opts=child,
-            )
-            machines.append(plan)
+        email = names.service_account_email(placement.project, placement.stack, purpose(name))
+        if network is None:
+            machines = [vertex_offer.machine_plan(name, spec, way, container, placement, email) for way in spec.provisioning]
+        else:
+            machines, made = self._machines(name, spec, container, placement, network, account, email, ready)
             ready += made
         self.plan = JobPlan(
             project=placement.project,
@@ -437,7 +460,7 @@ class Job(pulumi.ComponentResource):
             accelerator_type=spec.accelerator,
             hosts=spec.hosts,
             chips=spec.chips,
-            zones=tuple(spec.zones),
+            zones=tuple(spec.zones) or (placement.region,),
             machines=tuple(machines),
             machine_name=physical,
             max_run_minutes=spec.max_run_minutes,
@@ -462,6 +485,46 @@ class Job(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"runner": self.runner.job.name, "way": spec.chosen_way, "hosts": spec.hosts})
+
+    def _machines(
+        self,
+        name: str,
+        spec: JobSpec,
+        container: Container,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        email: str,
+        after: list[pulumi.Resource],
+    ) -> tuple[list[MachinePlan], list[pulumi.Resource]]:
+        """Ways of getting a machine of the stack's own, and all that is declared for them."""
+        physical = names.resource(placement.stack, "job", name)
+        ready = list(network.egress)
+        if spec.hosts > 1:
+            rule = names.resource(placement.stack, "job", name, "hosts")
+            ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*after, *ready], delete_before_replace=True)
+        policy = ""
+        if spec.chosen_way == "compute-engine" and not spec.gpus and not spec.shape.single_host:
+            policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
+            ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
+        machines = []
+        for provisioning in spec.provisioning:
+            plan, made = machine_plan(
+                name,
+                spec,
+                provisioning,
+                container,
+                placement=placement,
+                network=network,
+                account=account,
+                account_email=email,
+                policy=policy,
+                opts=child,
+            )
+            machines.append(plan)
+            ready += made
+        return machines, ready
 
 
 def _outside(region: str, machine_type: str | None, accelerator_type: str | None) -> Problem:

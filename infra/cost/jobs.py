@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from infra.catalog import tpu
+from infra.catalog.vertex_prices import training_hour
 from infra.cost.context import Context
 from infra.cost.disks import Disk, disk_lines, share_of_month
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, scaled, unknown
-from infra.cost.machine import tpu_line
+from infra.cost.machine import by_the_hour, tpu_line
 from infra.cost.usage import HOURS, Range
 from infra.declared import Declared
-from infra.job_plan import JobPlan
+from infra.job_plan import JobPlan, MachinePlan
 from infra.schedule import Schedule, ScheduleError
 
 CLOCK = "gcp:cloudscheduler/job:Job"
@@ -25,6 +27,7 @@ TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regio
 SWEEP_MINUTES = Range(Decimal(1), Decimal(1), Decimal(5))
 """Of one sweep that finds nothing to do, where the stack file says nothing. An assumption, not a fact."""
 MINUTES = Decimal(60)
+ON_VERTEX = "a custom job of Vertex AI"
 WHOLE_RESERVATION = "counted while a run uses it: the reservation itself, which no stack makes, is billed for all of its hours"
 
 
@@ -65,9 +68,13 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
         minutes: Of one run.
     """
     hours = _hours(runs, minutes)
-    context.stand(scaled(ALWAYS, plan.hosts), hours)
+    on_vertex = any(one.form == "custom-job" for one in plan.machines)
+    if not on_vertex:
+        context.stand(scaled(ALWAYS, plan.hosts), hours)
     line = _chips(resource.name, plan, hours)
     yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
+    if on_vertex:
+        yield unknown(resource.name, "boot disk", "no source says what Vertex AI charges for the disk of a custom job")
     made_from = next((one.template.rpartition("/")[2] for one in plan.machines if one.template), "")
     for template in context.resources:
         if made_from and template.type in TEMPLATES and template.get("name") == made_from:
@@ -86,10 +93,9 @@ def _chips(name: str, plan: JobPlan, hours: Triple) -> LineItem:
     ways = [one.provisioning for one in plan.machines]
     what = f"{plan.accelerator_type} {', '.join(ways)}"
     try:
-        shape = tpu.shape(plan.accelerator_type)
+        lines = [_way(name, plan, one, hours) for one in plan.machines]
     except tpu.UnknownAcceleratorType as error:
         return unknown(name, what, str(error))
-    lines = [tpu_line(name, shape, plan.region, way, hours) for way in ways]
     prices = [line.unit_usd for line in lines]
     known = [price for price in prices if price]
     if len(known) < len(prices):
@@ -106,6 +112,15 @@ def _chips(name: str, plan: JobPlan, hours: Triple) -> LineItem:
         note = joined(note, WHOLE_RESERVATION)
     status = "bounded" if len(ways) > 1 else lines[0].status
     return replace(lines[0], what=what, unit_usd=unit, status=status, ceiling=ceiling.ceiling or ceiling.price, note=note)
+
+
+def _way(name: str, plan: JobPlan, machine: MachinePlan, hours: Triple) -> LineItem:
+    """One way of buying."""
+    if machine.form != "custom-job":
+        return tpu_line(name, tpu.shape(plan.accelerator_type), plan.region, machine.provisioning, hours)
+    machine_type, accelerator = machine.machine_of_vertex
+    hour = partial(training_hour, machine_type, accelerator, plan.region)
+    return by_the_hour(name, f"{machine_type} {machine.provisioning}", machine.provisioning, hour, hours, ON_VERTEX)
 
 
 def job(resource: Declared, plan: JobPlan, context: Context) -> tuple[list[LineItem], Triple] | None:

@@ -194,4 +194,4 @@ def _on_vertex(entry: dict[str, Any]) -> Decimal | None:
         hour = training_hour(entry["machine_type"], next(iter(entry["gpus"]), ""), entry["zone"], entry["provisioning"])
     except PriceUnknown:
         return None
-    return hour.usd * entry["count"]
+    return hour.usd * int(entry["count"])

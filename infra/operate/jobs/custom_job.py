@@ -72,7 +72,7 @@ class CustomJob:
         spec = body["jobSpec"]
         for pool in spec["workerPoolSpecs"]:
             container = pool["containerSpec"]
-            env = {one["name"]: one["value"] for one in container.get("env", [])} | order.env
+            env = {one["name"]: one["value"] for one in container.get("env", [])} | dict(order.env)
             container["env"] = [{"name": key, "value": value} for key, value in env.items()]
         scheduling = spec.setdefault("scheduling", {})
         scheduling["timeout"] = f"{order.run_seconds}s"

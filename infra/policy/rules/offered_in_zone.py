@@ -1,9 +1,10 @@
-"""`offered-in-zone`: the catalogue knows the TPU in that zone."""
+"""`offered-in-zone`: the catalogue knows the TPU in that zone, and what a custom job asks for in that region."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra.declared import Declared
@@ -13,7 +14,8 @@ from infra.policy.rule import Broken, Rule
 
 if TYPE_CHECKING:
     from infra.catalog.tpu import TpuShape
-    from infra.catalog.wish import Api, Provisioning
+    from infra.catalog.wish import Api, Provisioning, Wish
+    from infra.job_plan import JobPlan, MachinePlan
 
 INSTANCE = "gcp:compute/instance:Instance"
 TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate")
@@ -66,9 +68,23 @@ def _planned(resource: Declared) -> Iterator[Broken]:
     for machine in plan.machines:
         for zone in plan.zones if machine.form != "node" else ():
             wish = Wish("compute-engine", plan.accelerator_type, zone=zone.lower(), provisioning=machine.provisioning)
+            if machine.form == "custom-job":
+                wish = _on_vertex(machine, plan, zone.lower())
             verdict = judge(wish)
             for reason in verdict.reasons:
                 yield Broken(PATH, f"{plan.job}: {zone} as {machine.provisioning}: {reason.part} {reason.message}", (verdict,))
+
+
+def _on_vertex(machine: MachinePlan, plan: JobPlan, region: str) -> Wish:
+    """What is asked of Vertex AI: of a TPU the slice is told, of GPUs machine, type and number."""
+    from infra.catalog.fits_vertex import plain_names
+    from infra.catalog.wish import Wish
+
+    machine_type, accelerator = machine.machine_of_vertex
+    wish = Wish("vertex", plan.accelerator_type, region=region, provisioning=machine.provisioning, use="training")
+    if not accelerator:
+        return wish
+    return replace(wish, accelerator_type=plain_names().get(accelerator, accelerator), machine_type=machine_type, count=plan.chips)
 
 
 def _node(resource: Declared) -> Iterator[Broken]:
@@ -141,7 +157,7 @@ def _node_way(resource: Declared) -> Provisioning:
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
+    description="Every TPU stands in a zone that is known, or confirmed by name, to offer it; a custom job in a region that does.",
     remediation="set one of the zones named",
     severity="high",
     find=with_queued(find),
