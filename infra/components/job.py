@@ -179,7 +179,9 @@ class JobSpec(Spec):
     @field_validator("zones", mode="before")
     @classmethod
     def _said(cls, value: object, info: ValidationInfo) -> object:
-        if info.data.get("way") == "vertex":
+        if "way" not in info.data:
+            return value  # that one is wrong: nobody knows whether a zone is wanted
+        if info.data["way"] == "vertex":
             if value not in (NOT_SAID, []):
                 raise problem("cannot be chosen: Vertex AI chooses one in the region", fix="remove `zones`")
             return []

@@ -50,10 +50,10 @@ def problems(spec: JobSpec, region: str | None) -> Iterator[Problem]:
         region: Of the stack; None where the file says none that there is.
     """
     if not spec.gpus and spec.shape.hosts > 1:
-        alone = [one.accelerator_type for one in shapes().values() if one.generation == spec.shape.generation and one.single_host]
+        alone = [one for one in _trained() if shapes()[one].generation == spec.shape.generation]
         words = f"has {spec.shape.hosts} hosts, and no source that was read tells how those of a custom job find each other"
         fix = "leave out `way`: a slice of Compute Engine has as many as it needs"
-        yield Problem("accelerator_type", words, ", ".join(one for one in alone if shapes()[one].machine_type in machines()), fix)
+        yield Problem("accelerator_type", words, ", ".join(alone), fix)
         return
     if region:
         yield from _not_there(spec, region)
@@ -72,15 +72,21 @@ def _not_there(spec: JobSpec, region: str) -> Iterator[Problem]:
         for reason in judge(wish(spec, region, way)).reasons:
             allowed, fix = ", ".join(reason.allowed[:5]), ""
             if reason.part == "region":
-                path, words = "way", f"Vertex AI: {region} {reason.message}"
+                path, words = "way", f"{region} {reason.message}"
                 fix = "leave out `way`, for a machine of Compute Engine; or write the job into the stack file of a region that has it"
             elif reason.part == "provisioning":
                 path, words = f"provisioning.{number}", f"{way} {reason.message}"
             else:
                 path, words = KEYS.get(reason.part, reason.part), reason.message
-            if (path, words) not in seen:
+                allowed = ", ".join(_trained()) if not spec.gpus else allowed
+            if (path, words) not in seen and (allowed or reason.part != "region"):  # what is nowhere is told of the accelerator
                 seen.add((path, words))
                 yield Problem(path, words, allowed, fix)
+
+
+def _trained() -> list[str]:
+    """Slices of one host that a custom job may have."""
+    return [name for name, one in shapes().items() if one.single_host and one.machine_type in machines()]
 
 
 def _reservation(spec: JobSpec, region: str) -> Iterator[Problem]:
@@ -90,7 +96,7 @@ def _reservation(spec: JobSpec, region: str) -> Iterator[Problem]:
             "reservation", "is missing: the reservation to consume, in full", allowed, "write it, or leave out that way of buying"
         )
     elif spec.reservation and not is_full(spec.reservation):
-        yield Problem("reservation", f"{spec.reservation} says no zone, and Vertex AI asks for one of this alone", allowed)
+        yield Problem("reservation", f"{spec.reservation} does not say its zone, and nothing else tells Vertex AI", allowed)
     elif spec.reservation and region_of(spec.reservation.split("/")[3]) != region:
         yield Problem("reservation", f"{spec.reservation.split('/')[3]} is not in the stack's region", allowed)
 
