@@ -127,3 +127,8 @@ class JobPlan(_Part):
     holds: str
     """Object in which controllers say what they hold of the stack."""
     registers: RegisterPlan | None = None
+
+    @property
+    def gpus(self) -> int | None:
+        """GPUs of its machine; None for a TPU."""
+        return self.chips if self.machine_type else None

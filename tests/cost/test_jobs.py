@@ -83,6 +83,37 @@ def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:
     assert dear_first.note.endswith(said)
 
 
+def gpu_plan(*ways: str, **change: Any) -> str:
+    zone = {"region": "asia-east1", "zones": ["asia-east1-a"]}
+    return plan(*ways, **zone, machine_type="n1-standard-8", accelerator_type="nvidia-tesla-t4", chips=2, **change)
+
+
+def test_a_machine_with_gpus_has_a_line_for_each() -> None:
+    """In Taiwan n1-standard-8 is 0.439996 an hour and a T4 0.35; as Spot 0.08608 and 0.1664: two of them, two hours a night."""
+    hours = NIGHTS * 2
+    found = of("train", job(gpu_plan("spot", "on-demand")), clock())
+    machine, gpus = found["n1-standard-8 spot, on-demand"], found["2 x nvidia-tesla-t4 spot, on-demand"]
+    assert month(machine) == usd(hours * Decimal("0.08608"), hours * Decimal("0.08608"), hours * Decimal("0.439996"))
+    assert month(gpus) == usd(hours * Decimal("0.3328"), hours * Decimal("0.3328"), hours * Decimal("0.7"))
+    assert at_most(JobPlan.model_validate_json(gpu_plan("spot"))) == 2 * (Decimal("0.439996") + Decimal("0.7"))
+
+
+def test_gpus_that_are_built_in_are_in_the_machine() -> None:
+    """g2-standard-8 in Taiwan is 0.9884116 an hour, its L4 included."""
+    said = {"machine_type": "g2-standard-8", "accelerator_type": "nvidia-l4", "chips": 1}
+    found = of("train", job(plan("on-demand", region="asia-east1", zones=["asia-east1-a"], **said)), clock())
+    assert month(found["g2-standard-8 on-demand"]) == usd(NIGHTS * 2 * Decimal("0.9884116"))
+    assert not any("nvidia" in what for what in found)
+
+
+def test_a_gpu_without_a_price_is_unknown() -> None:
+    """Nobody has a price of a T4 in us-east5, though one of the machine: what a run costs at most is then unknown."""
+    text = json.dumps(json.loads(gpu_plan("on-demand")) | {"region": "us-east5"})
+    found = of("train", job(text), clock())
+    assert found["2 x nvidia-tesla-t4 on-demand"].status == "unknown"
+    assert at_most(JobPlan.model_validate_json(text)) is None
+
+
 def test_a_reservation_is_more_than_its_runs() -> None:
     """Counted are the runs; that it is billed besides them is said."""
     found = of("train", job(plan("reservation")), clock())["v6e-4 reservation"]

@@ -9,6 +9,8 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
+from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.job_plan import JobPlan
 from infra.provider.holds import seconds
@@ -79,8 +81,12 @@ def total(tries: Iterable[Try], now: float) -> Decimal | None:
 
 
 def usd_per_hour(plan: JobPlan, provisioning: str) -> Decimal | None:
-    """USD an hour of the whole machine at list price, its hosts included; None where no source has it."""
+    """USD an hour of the whole machine at list price, its hosts included, its disks not; None where no source has it."""
     try:
+        if plan.machine_type:
+            machine = machine_hour(plan.machine_type, plan.region, provisioning).usd
+            attached = by_machine_type(plan.machine_type) is None
+            return machine + (gpu_hour(plan.accelerator_type, plan.region, provisioning).usd * plan.chips if attached else 0)
         return tpu_chip_hour(tpu.shape(plan.accelerator_type), plan.region, provisioning).usd * plan.chips
     except (tpu.UnknownAcceleratorType, PriceUnknown):
         return None
