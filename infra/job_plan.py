@@ -147,3 +147,8 @@ class JobPlan(_Part):
     def uses_vertex(self) -> bool:
         """Whether its runner asks Vertex AI for anything."""
         return self.registers is not None or any(one.form == "custom-job" for one in self.machines)
+
+    @property
+    def gpus(self) -> int | None:
+        """GPUs of its machine; None for a TPU."""
+        return self.chips if self.machine_type else None

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from infra.catalog.gpu_machines import boot_disk_type
 from infra.catalog.wish import Provisioning
 from infra.components.gpu_offer import Gpus
 from infra.components.host import Host
@@ -24,23 +25,10 @@ DRIVER = Path(__file__).with_name("gpu_driver.sh")
 DRIVER_KEY = "accelform-gpu-driver"
 """Metadata under which a job's machine finds the script that installs the driver."""
 
-HYPERDISK = frozenset({"a3-ultragpu", "a4-highgpu", "g4-standard"})
-"""
-Series whose machines boot from Hyperdisk alone. All others boot from a balanced Persistent Disk.
-
-Sources: https://docs.cloud.google.com/vertex-ai/docs/reference/rest/v1/DiskSpec (A3 Ultra apart from all others) and the list of disk types
-by series of a public tool (SETI/rms-cloud-tasks:docs/provider_gcp.rst: N1, A2, G2 and A3 take pd-balanced, A4 takes Hyperdisk only), read
-2026-11. Of G4: https://docs.cloud.google.com/compute/docs/accelerator-optimized-machines, read 2026-11.
-"""
-
 
 @cache
 def driver_script() -> str:
     return DRIVER.read_text(encoding="utf-8")
-
-
-def boot_disk_type(gpus: Gpus) -> str:
-    return "hyperdisk-balanced" if gpus.series in HYPERDISK else "pd-balanced"
 
 
 def host(
@@ -63,7 +51,7 @@ def host(
     return Host(
         machine_type=gpus.machine_type,
         image=IMAGE,
-        boot_disk_type=boot_disk_type(gpus),
+        boot_disk_type=boot_disk_type(gpus.machine_type),
         boot_disk_gib=boot_disk_gib,
         provisioning=provisioning,
         max_run_minutes=max_run_minutes,

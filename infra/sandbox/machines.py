@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
 from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
@@ -182,7 +183,8 @@ def usd_hour(entry: dict[str, Any]) -> Decimal | None:
     try:
         if shape is not None:
             return tpu_chip_hour(shape, region, way).usd * shape.chips
-        gpus = sum((gpu_hour(gpu, region, way).usd * count for gpu, count in entry["gpus"].items()), Decimal(0))
+        attached = {} if by_machine_type(entry["machine_type"]) else entry["gpus"]  # what is built in is in the machine's price
+        gpus = sum((gpu_hour(gpu, region, way).usd * count for gpu, count in attached.items()), Decimal(0))
         return machine_hour(entry["machine_type"], region, way).usd + gpus
     except PriceUnknown:
         return None

@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from infra.catalog import tpu, zones
+from infra.catalog import gpu_zones, tpu, zones
+from infra.catalog.gpu_machines import Attached, by_machine_type
 from infra.job_plan import JobPlan, MachinePlan
 from infra.operate.jobs import lease, reasons, records, tries
 from infra.operate.jobs.fleet import Fleet
@@ -266,7 +267,8 @@ class Runner:
             }
         )
         places = ", ".join(self.journal.data["zones"])
-        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
+        gpus = f"{self._plan.machine_type} with {self._plan.chips} x " if self._plan.machine_type else ""
+        self._say("begun", f"run {run}: {self._plan.workload} on {gpus}{self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
 
     def _taken(self) -> Ended:
         data = self.journal.data
@@ -776,7 +778,11 @@ def run_id(now: float) -> str:
 def offered(plan: JobPlan) -> list[str]:
     """Zones of the job's region that have its accelerator: its own, and those that the catalogue knows besides."""
     try:
-        every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
+        if plan.machine_type:
+            host = by_machine_type(plan.machine_type) or Attached(plan.machine_type, plan.accelerator_type, plan.chips, "")
+            every = {one.zone for one in gpu_zones.offers(host)}
+        else:
+            every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
     except tpu.UnknownAcceleratorType:
         every = set()
     return [*plan.zones, *sorted(zone for zone in every - set(plan.zones) if zone.rpartition("-")[0] == plan.region)]

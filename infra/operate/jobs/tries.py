@@ -9,6 +9,8 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
+from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
 from infra.catalog.vertex_prices import training_hour
 from infra.job_plan import JobPlan
@@ -83,7 +85,7 @@ def total(tries: Iterable[Try], now: float) -> Decimal | None:
 
 def usd_per_hour(plan: JobPlan, provisioning: str, *, most: bool = False) -> Decimal | None:
     """
-    USD an hour of the whole machine at list price, its hosts included; None where no source has it.
+    USD an hour of the whole machine at list price, its hosts included, its disks not; None where no source has it.
 
     Args:
         most: Whether the highest is wanted of a price that is only bounded, as most of Vertex AI's are.
@@ -93,6 +95,10 @@ def usd_per_hour(plan: JobPlan, provisioning: str, *, most: bool = False) -> Dec
         if way is not None:
             price = training_hour(*way.machine_of_vertex, plan.region, provisioning)
             return price.usd_high if most else price.usd
+        if plan.machine_type:
+            machine = machine_hour(plan.machine_type, plan.region, provisioning).usd
+            attached = by_machine_type(plan.machine_type) is None
+            return machine + (gpu_hour(plan.accelerator_type, plan.region, provisioning).usd * plan.chips if attached else 0)
         return tpu_chip_hour(tpu.shape(plan.accelerator_type), plan.region, provisioning).usd * plan.chips
     except (tpu.UnknownAcceleratorType, PriceUnknown):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -61,10 +61,14 @@ class Night(Mortal):
     Args:
         ways: How the machine may be bought, in order.
         form: What it is made as.
+        machine: What its template says of the machine, if it is no TPU's.
+        more: Of the plan, what is otherwise.
     """
 
-    def __init__(self, *ways: str, form: str = "instance", **more: Any) -> None:
+    def __init__(self, *ways: str, form: str = "instance", machine: Mapping[str, Any] | None = None, **more: Any) -> None:
         super().__init__()
+        self.region = more.get("region", REGION)
+        self.machine = machine or {"machineType": "ct6e-standard-1t" if form == "instance" else "ct6e-standard-4t"}
         self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
         self.cloud.projects.make(PROJECT)
         self.events: list[Event] = []
@@ -80,7 +84,7 @@ class Night(Mortal):
             self._template(way)
         if form == "group":
             body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
-            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/resourcePolicies", body)
+            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{self.region}/resourcePolicies", body)
         self.cloud.clock.advance(BEGAN + 3600 - self.now())
 
     def planned(self, ways: tuple[str, ...], form: str, **more: Any) -> JobPlan:
@@ -88,14 +92,14 @@ class Night(Mortal):
             "instance": lambda way: {"template": self.template(way)},
             "group": lambda way: {
                 "template": self.template(way),
-                "workload_policy": f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/{NAME}",
+                "workload_policy": f"projects/{PROJECT}/regions/{self.region}/resourcePolicies/{NAME}",
                 "base_instance_name": f"{NAME}-host",
             },
             "node": lambda way: {
                 "node": {
                     "acceleratorType": "v6e-1",
                     "runtimeVersion": "v2-alpha-tpuv6e",
-                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/net"},
+                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{self.region}/subnetworks/net"},
                     "schedulingConfig": {"spot": way == "spot"},
                     "metadata": {"startup-script": "#!/bin/bash"},
                 }
@@ -105,7 +109,7 @@ class Night(Mortal):
         machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
         plan: dict[str, Any] = {
             "project": PROJECT,
-            "region": REGION,
+            "region": self.region,
             "stack": "shop",
             "job": "nightly",
             "workload": "train_recommender",
@@ -122,6 +126,8 @@ class Night(Mortal):
             "output": f"gs://{BUCKET}/jobs/nightly",
             "holds": f"gs://{BUCKET}/.accelform/holds/shop.json",
         }
+        if form == "custom-job":
+            plan |= {"machine_type": "a3-highgpu-8g", "accelerator_type": "nvidia-h100-80gb", "chips": 8}
         return JobPlan.model_validate(plan | more)
 
     # The wire
@@ -206,7 +212,7 @@ class Night(Mortal):
     def machines(self) -> dict[str, dict[str, Any]]:
         """All that stands under the job's name, without a call."""
         found = {}
-        for zone in ZONES:
+        for zone in self.plan.zones:
             at = f"projects/{PROJECT}/zones/{zone}"
             names = {COMPUTE: [f"{at}/instances/{NAME}", f"{at}/instanceGroupManagers/{NAME}"]}
             names[TPU] = [f"projects/{PROJECT}/locations/{zone}/nodes/{NAME}"]
@@ -229,13 +235,13 @@ class Night(Mortal):
         return [event.text for event in self.events if event.kind == kind]
 
     def template(self, way: str) -> str:
-        return f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"
+        return f"projects/{PROJECT}/regions/{self.region}/instanceTemplates/{NAME}-{way}"
 
     def _template(self, way: str) -> None:
         body = {
             "name": f"{NAME}-{way}",
             "properties": {
-                "machineType": "ct6e-standard-1t" if self.form == "instance" else "ct6e-standard-4t",
+                **self.machine,
                 "labels": {"env": "prod"},
                 "disks": [
                     {
@@ -244,17 +250,18 @@ class Night(Mortal):
                         "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"},
                     }
                 ],
-                "networkInterfaces": [{"subnetwork": f"regions/{REGION}/subnetworks/net"}],
+                "networkInterfaces": [{"subnetwork": f"regions/{self.region}/subnetworks/net"}],
                 "metadata": {"items": [{"key": "user-data", "value": "#cloud-config"}]},
                 "scheduling": {
                     "provisioningModel": MODELS[way],
                     "automaticRestart": False,
+                    "onHostMaintenance": "TERMINATE",
                     "instanceTerminationAction": "DELETE",
                     "maxRunDuration": {"seconds": "10800"},
                 },
             },
         }
-        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceTemplates", body)
+        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{self.region}/instanceTemplates", body)
 
 
 def settled(night: Night, unseen: float = 0.0) -> None:

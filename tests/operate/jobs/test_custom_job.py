@@ -42,7 +42,7 @@ def test_it_is_told_of_its_run_and_deleted_when_it_is_over() -> None:
     container = body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
     env = {item["name"]: item["value"] for item in container["env"]}
     assert len(env) == len(container["env"])
-    assert (env["WL_CHIPS"], env["WL_ATTEMPT"]) == ("1", "1")
+    assert (env["WL_CHIPS"], env["WL_ATTEMPT"]) == ("8", "1")
     assert body["jobSpec"]["baseOutputDirectory"]["outputUriPrefix"] == env["WL_OUTPUT"]
     assert body["jobSpec"]["scheduling"] == {"strategy": "SPOT", "disableRetries": True, "timeout": "10800s"}
     assert one.record()["tries"][0]["machine"].rpartition("/")[2] == name.rpartition("/")[2]
