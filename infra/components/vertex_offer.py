@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from infra.catalog import fits_vertex
 from infra.catalog.fits import judge
+from infra.catalog.gpu_machines import HYPERDISK, boot_disk_type
 from infra.catalog.places import region_of
 from infra.catalog.tpu import shapes
 from infra.catalog.vertex import machines
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import gpu_host, tpu_host
+from infra.components import tpu_host
 from infra.components.deployed_models import RESERVATION
 from infra.components.job_machine import Container, labels
 from infra.components.placement import Placement
@@ -28,7 +29,6 @@ ENV_MAX = 100
 """Variables of a container. Source: `ContainerSpec.env` in the discovery document aiplatform v1, revision 20261106."""
 TOLD = 16
 """So many of them, at most, are what each run is told beside the folders of its data."""
-HYPERDISK = "hyperdisk-balanced"
 STRATEGY = {"on-demand": "STANDARD", "reservation": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 """`Scheduling.strategy`; a reservation is consumed by its affinity."""
 KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", "count": "accelerator_count"}
@@ -109,7 +109,7 @@ def is_full(reservation: str) -> bool:
 def machine_plan(name: str, spec: JobSpec, way: Provisioning, container: Container, placement: Placement, email: str) -> MachinePlan:
     """One way of getting the machine. Nothing is declared for it: Vertex AI makes it from what it is told."""
     disk: dict[str, Any] = {"bootDiskSizeGb": spec.boot_disk_gib}
-    wanted = gpu_host.boot_disk_type(spec.gpus) if spec.gpus else tpu_host.BOOT_DISK_TYPE[spec.shape.generation]
+    wanted = boot_disk_type(spec.gpus.machine_type) if spec.gpus else tpu_host.BOOT_DISK_TYPE[spec.shape.generation]
     if wanted == HYPERDISK:
         disk["bootDiskType"] = HYPERDISK
     env = [{"name": key, "value": value.replace("$(", "$$(")} for key, value in container.env.items()]
