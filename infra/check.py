@@ -50,9 +50,9 @@ class Checked:
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
-        from infra.components import registered
+        from infra.components import job, registered
 
-        return list(registered.warnings(self.spec.endpoints, self.spec.models, self.spec.jobs))
+        return [*job.warnings(self.spec.jobs), *registered.warnings(self.spec.endpoints, self.spec.models, self.spec.jobs)]
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -41,10 +41,11 @@ from infra.components.tpu_offer import (
     zones_of,
 )
 from infra.errors import Problem, ProblemsError
+from infra.findings import Found
 from infra.job_plan import JobPlan, RegisterPlan
 from infra.schedule import Schedule, ScheduleError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
-from workloads.contract import DATA_PREFIX, PREFIX, TrainSettings
+from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
 from workloads.job import PROGRAMS, Program
 
 WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
@@ -362,6 +363,14 @@ class JobSpec(Spec):
             able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
             words = f"{self.workload} makes no model: each run would register a version without files"
             yield Problem("registers", words, f"a job whose workload is one of {', '.join(able)}", "remove it")
+
+
+def warnings(jobs: Mapping[str, JobSpec]) -> Iterator[Found]:
+    """What is allowed, and would end in vain."""
+    for name, spec in jobs.items():
+        if spec.gpus and spec.image is None:
+            words = f"no image of this project has JAX for CUDA: a run of {name} would see no GPU, and end with {DEVICES_EXIT}"
+            yield Found(f"jobs.{name}.image", "warning", words, "write the image of one that has, by its digest, such as jax[cuda12]")
 
 
 def variable(name: str) -> str:
