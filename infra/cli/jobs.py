@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import console, plain_table, print_json
-from infra.cli.reached import CloudError, stack_sandbox, stack_spec
+from infra.cli.reached import CloudError, reached, stack_sandbox, stack_spec
 from infra.errors import ExitCode, MachineError, Problem, SpecError
 
 if TYPE_CHECKING:
@@ -458,18 +458,11 @@ def _spec(where: Where) -> tuple[str, StackSpec]:
 @contextmanager
 def _reached(where: Where) -> Iterator[tuple[Google, Time, Desk]]:
     """The jobs of the stack, in the cloud that is meant; what that answers goes to the user as it is."""
-    from infra.operate import reach
     from infra.operate.jobs.desk import Desk
-    from infra.provider.server import ProviderError
 
     stack, spec = _spec(where)
-    google, clock = reach.google(spec, stack_sandbox(stack, cloud=where.cloud))
-    try:
+    with reached(spec.project, stack_sandbox(stack, cloud=where.cloud)) as (google, clock):
         yield google, clock, Desk(google, spec.project, spec.region, stack)
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
-    finally:
-        google.close()
 
 
 @contextmanager
