@@ -10,14 +10,14 @@ from typing import Any
 def events(file: Path) -> Iterator[Any]:
     """Each event of a file."""
     from tensorboard.compat.proto import event_pb2
+    from tensorboard.compat.tensorflow_stub.errors import OutOfRangeError
     from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import PyRecordReader_New
 
     reader = PyRecordReader_New(str(file))
     while True:
         try:
             reader.GetNext()
-        except Exception as error:
-            assert type(error).__name__ == "OutOfRangeError", error
+        except OutOfRangeError:
             return
         yield event_pb2.Event.FromString(reader.record())
 
