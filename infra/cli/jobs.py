@@ -126,7 +126,7 @@ def _here(name: str, where: Where, asked: Asked) -> int:
     code = ExitCode.OK if night.run["result"] in WELL and not any("error" in answer for answer in night.answers) else ExitCode.FINDINGS
     if where.as_json:
         said = {"run": _brief(night.run), "machines": night.machines, "measured": night.measured, "answers": night.answers}
-        print_json({"exit_code": int(code), **said})
+        print_json({"exit_code": int(code), **said, "moved": night.moved})
         return code
     _shown(night.run)
     for machine in night.machines:
