@@ -100,7 +100,7 @@ class JobPlan(_Part):
     sandbox: str = ""
     """Address of the local cloud; empty for Google's."""
     workload: str
-    """Name of the program, such as `train_recommender`."""
+    """Name of the program, such as `train_recommender`; `command` where it is none of this project's."""
     accelerator_type: str
     hosts: Annotated[int, Field(ge=1)]
     chips: Annotated[int, Field(ge=1)]

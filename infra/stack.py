@@ -164,8 +164,8 @@ class StackSpec(Spec):
                 whose = "a slice" if name in self.tpu_slices else "what looks after all jobs"
                 words = f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them"
                 yield Problem(f"jobs.{name}", words, "a name of its own", "rename the job")
-            image = job.program.image
-            if job.image is None and image not in self.images:
+            image = job.program.image if job.program else ""
+            if job.image is None and image and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"
                 yield Problem(f"jobs.{name}.image", f"is missing: {job.workload} runs in the image {image}, and images has none", fix=fix)
             model = job.registers
@@ -188,7 +188,7 @@ class StackSpec(Spec):
 
     def image_of(self, job: JobSpec) -> str:
         """The image that a job's container is of."""
-        return job.image or self.images[job.program.image]
+        return job.image or self.images[job.program.image if job.program else ""]
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""

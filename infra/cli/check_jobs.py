@@ -32,7 +32,7 @@ def as_json(checked: Checked, now: float) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": name,
-                "workload": spec.workload,
+                "workload": spec.runs,
                 "accelerator_type": spec.accelerator_type,
                 "hosts": spec.shape.hosts,
                 "way": spec.chosen_way,

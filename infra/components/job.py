@@ -46,6 +46,8 @@ from workloads.contract import DATA_PREFIX, PREFIX, TrainSettings
 from workloads.job import PROGRAMS, Program
 
 WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
+COMMAND = "command"
+"""What is said in the place of a workload where a job has a command."""
 RUN_MINUTES_MAX = 7 * 24 * 60
 """A job is a run of a night, or of some: longer ones are a standing slice. Flex-start ends there too."""
 
@@ -89,10 +91,15 @@ class JobSpec(Spec):
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
 
-    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)]
-    """Program that runs, such as `train_recommender`."""
+    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)] | None = None
+    """Program of this project that runs, such as `train_recommender`. (default: none; `command` is said)"""
     image: Image | None = None
-    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`)"""
+    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`; needed with
+    `command`)"""
+    command: list[Text] = []
+    """What runs in an image that is not this project's, such as Google's of MaxText: the first word is its entry point. It is told the
+    run by the same variables; what this project's programs check of themselves, such as that every chip is there, it has to do itself.
+    (default: the workload's)"""
     args: list[Text] = []
     """Arguments of the program."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
@@ -131,9 +138,7 @@ class JobSpec(Spec):
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:
-        """The zones of a job whose zones are missing, and the workloads."""
-        if key == "workload":
-            return ", ".join(WORKLOADS)
+        """The zones of a job whose zones are missing."""
         accelerator_type = beside.get("accelerator_type")
         if key != "zones" or not isinstance(accelerator_type, str) or accelerator_type not in tpu.shapes():
             return ""
@@ -169,7 +174,8 @@ class JobSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        found = [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock(), *self._reads(), *self._makes()]
+        found = [*self._runs(), *self._somewhere(info), *self._fits_way(), *self._fits_provisioning(), *self._clock()]
+        found += [*self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
@@ -179,8 +185,14 @@ class JobSpec(Spec):
         return tpu.shape(self.accelerator_type)
 
     @property
-    def program(self) -> Program:
-        return PROGRAMS[self.workload]
+    def program(self) -> Program | None:
+        """The program of this project; None where a command is said."""
+        return PROGRAMS[self.workload] if self.workload else None
+
+    @property
+    def runs(self) -> str:
+        """What runs, in a word: the workload, or `command`."""
+        return self.workload or COMMAND
 
     @property
     def chosen_way(self) -> Way:
@@ -198,6 +210,19 @@ class JobSpec(Spec):
         return [
             Wish(self.chosen_way, self.accelerator_type, zone=zone, provisioning=way) for way in self.provisioning for zone in self.zones
         ]
+
+    def _runs(self) -> Iterator[Problem]:
+        """What is to run: a program of this project, or a command of an image."""
+        if self.workload and self.command:
+            yield Problem("command", "is said besides workload", "one of the two", "remove one")
+        elif self.command and self.image is None:
+            words = "is missing: a command runs in an image that is not among this project's"
+            yield Problem("image", words, "an image by its digest, in a repository of the stack's region", "write it")
+        elif not self.workload and not self.command:
+            fix = "write workload, for a program of this project; or `command` and `image`, for another"
+            yield Problem("workload", "is missing", ", ".join(WORKLOADS), fix)
+        if self.command and not self.command[0].strip():
+            yield Problem("command.0", "is no word: it names what is started", "such as python3")
 
     def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
         """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
@@ -269,7 +294,7 @@ class JobSpec(Spec):
             yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
 
     def _reads(self) -> Iterator[Problem]:
-        if missing := self.program.lacks(self.args, self.data):
+        if self.program and (missing := self.program.lacks(self.args, self.data)):
             entries = ", ".join(f"{name}: {name}/" for name in missing)
             fix = f"write {{{entries}}} with the folders of the data bucket"
             if self.program.alone:
@@ -277,7 +302,7 @@ class JobSpec(Spec):
             yield Problem("data", f"lacks {' and '.join(missing)}: {self.workload} reads them", ", ".join(self.program.needs), fix)
 
     def _makes(self) -> Iterator[Problem]:
-        if self.registers and self.program.kind != "train":
+        if self.registers and self.program and self.program.kind != "train":
             able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
             words = f"{self.workload} makes no model: each run would register a version without files"
             yield Problem("registers", words, f"a job whose workload is one of {', '.join(able)}", "remove it")
@@ -328,7 +353,8 @@ class Job(pulumi.ComponentResource):
         if spec.chosen_way == "compute-engine" and not spec.shape.single_host:
             policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
             ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
-        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage))
+        command = spec.program.command if spec.program else tuple(spec.command)
+        container = Container(image, command, tuple(spec.args), told(spec, storage))
         machines = []
         for provisioning in spec.provisioning:
             plan, made = machine_plan(
@@ -351,7 +377,7 @@ class Job(pulumi.ComponentResource):
             stack=placement.stack,
             job=name,
             sandbox=sandbox,
-            workload=spec.workload,
+            workload=spec.runs,
             accelerator_type=spec.accelerator_type,
             hosts=spec.shape.hosts,
             chips=spec.shape.chips,

@@ -16,6 +16,7 @@ NOTICE=25
 PAUSE=5         # seconds between tries
 PORT=8476       # of process 0, the one that JAX takes on Cloud TPU
 FAILED=125      # as `docker run` has it: the container did not start
+DEVICES=${DEVICES:-/dev}
 export DOCKER_CONFIG=/run/accelform-docker
 
 say() { echo "accelform: $*"; }
@@ -102,6 +103,12 @@ pull() {
   docker pull --quiet "$IMAGE"
 }
 
+# Chips are /dev/accelN on v2 to v4, and /dev/vfio/N later. The image's user is not root, and has the machine for itself.
+devices() {
+  local device
+  for device in "$DEVICES"/accel* "$DEVICES"/vfio/*; do [[ ! -e $device ]] || chmod a+rw "$device"; done
+}
+
 # Whether the machine is being stopped or taken away. Docker may have been told before this script was.
 going() {
   [[ -n $STOPPING || $(systemctl is-system-running 2>/dev/null) == stopping || $(metadata instance/preempted 2>/dev/null) == TRUE ]]
@@ -122,6 +129,7 @@ IMAGE=$(python3 -c 'import json, sys; print(json.loads(sys.argv[1])["image"])' "
 
 start_docker || { say "docker does not run"; report "$FAILED"; exit 1; }
 again 12 pull || { say "$IMAGE cannot be pulled"; report "$FAILED"; exit 1; }
+devices
 mapfile -d '' -t told < <(peers)
 mapfile -d '' -t words < <(arguments)
 options=()
@@ -132,9 +140,12 @@ docker rm --force "$NAME" >/dev/null 2>&1
 [[ -n $STOPPING ]] && exit 1
 say "host $HOST runs $IMAGE"
 ended=$(mktemp)
+# --privileged: the chips' devices and what their driver reads of the machine, as Google's page "Run TPU workloads in a Docker container"
+# has it. --ulimit: the driver locks memory for its chips, and a user that is not root cannot raise the limit: Google's page "Use Cloud TPUs
+# for inference" (Vertex AI) asks for 64 TiB. Both read 2026-11.
 # --stop-timeout: docker is stopped with the machine, and gives its containers as long. gcplogs: written by the machine's own account.
 {
-  docker run --name "$NAME" --privileged --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
+  docker run --name "$NAME" --privileged --ulimit memlock=-1:-1 --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
   echo $? >"$ended"
 } &
 child=$!
