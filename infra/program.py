@@ -11,6 +11,7 @@ from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
 from infra.components.endpoint import Endpoint
+from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
 from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
@@ -50,9 +51,11 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     }
 
     slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
-    machines = [*slices.values(), *map(purpose, spec.jobs)]
-    if machines:
+    vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
+    machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
+    if spec.needs_network:
         network = Network("network", spec.network, placement=placement)
+    if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
         TpuSlice(
@@ -64,6 +67,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
+
+    for name, gpu_vm in spec.gpu_vms.items():
+        account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
+        GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
 
     jobs = {}
     for name, job in spec.jobs.items():
@@ -80,7 +87,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             runner_image=spec.images[RUNNER],
             placement=placement,
             storage=storage,
-            network=network,
+            network=None if job.on_vertex else network,
             account=identity.accounts[purpose(name)],
             after=identity.grants[purpose(name)],
             sandbox=cloud.address,

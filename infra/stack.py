@@ -21,6 +21,7 @@ from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.endpoint import EndpointSpec
+from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
@@ -61,6 +62,11 @@ def check_stack_name(stack: str) -> None:
         raise SpecError(
             f"stack {stack!r}", [Problem("", "the name cannot be a part of resource names", allowed, "rename the file and the stack")]
         )
+
+
+def _taken(whose: str) -> tuple[str, str]:
+    """Why a name cannot be had twice, and what would do."""
+    return f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them", "a name of its own"
 
 
 def _region(value: object) -> object:
@@ -105,6 +111,8 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU slices, by name."""
+    gpu_vms: dict[Name, GpuVmSpec] = {}
+    """Standing machines with GPUs, by name."""
     images: dict[Name, Image] = {}
     """Images of the stack's containers, by name: `runner` runs the jobs, `train`, `serve` and `tf` are those of the workloads. Each by its
     digest."""
@@ -130,7 +138,9 @@ class StackSpec(Spec):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
         problems += self._jobs()
-        if not self.tpu_slices and not self.jobs and "network" in self.model_fields_set:
+        for name in self.gpu_vms.keys() & self.tpu_slices.keys():
+            problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        if not self.needs_network and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -160,10 +170,9 @@ class StackSpec(Spec):
             )
         registered: dict[str, str] = {}
         for name, job in self.jobs.items():
-            if name in self.tpu_slices or name == SWEEP:
-                whose = "a slice" if name in self.tpu_slices else "what looks after all jobs"
-                words = f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them"
-                yield Problem(f"jobs.{name}", words, "a name of its own", "rename the job")
+            owners = {"a slice": name in self.tpu_slices, "a machine with GPUs": name in self.gpu_vms}
+            if whose := next((one for one, has in (owners | {"what looks after all jobs": name == SWEEP}).items() if has), ""):
+                yield Problem(f"jobs.{name}", *_taken(whose), "rename the job")
             image = job.program.image if job.program else ""
             if job.image is None and image and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"
@@ -182,6 +191,11 @@ class StackSpec(Spec):
         yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
     @property
+    def needs_network(self) -> bool:
+        """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
+        return bool(self.tpu_slices or self.gpu_vms) or not all(job.on_vertex for job in self.jobs.values())
+
+    @property
     def registered(self) -> dict[str, str]:
         """The job that registers a model's versions, by model."""
         return {job.registers: name for name, job in self.jobs.items() if job.registers}
@@ -193,6 +207,7 @@ class StackSpec(Spec):
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
         yield from (judge(one.wish) for one in self.tpu_slices.values())
+        yield from (judge(one.wish) for one in self.gpu_vms.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
 
     @property
@@ -212,15 +227,17 @@ class StackSpec(Spec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways = {one.chosen_way for one in self.tpu_slices.values()} | {one.chosen_way for one in self.jobs.values()}
+        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
+        ways |= {one.chosen_way for one in self.jobs.values()}
+        ways |= {"compute-engine"} if self.gpu_vms else set()
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models) or "vertex" in ways,
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": bool(ways),  # the network too
+            "compute.googleapis.com": self.needs_network,
             "iam.googleapis.com": bool(ways),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),

@@ -54,9 +54,10 @@ class TrainSettings:
     checkpoints: str
     """Folder of this run's checkpoints: a later try goes on from the last whole one."""
     accelerator_type: str
-    """Cloud TPU accelerator type, such as `v5litepod-4`; `cpu` for this machine's processor, where somebody asked for that."""
+    """Cloud TPU accelerator type, such as `v5litepod-4`, or a GPU's, such as `nvidia-l4`; `cpu` for this machine's processor, where
+    somebody asked for that."""
     chips: int
-    """Chips of all hosts together; with `cpu`, devices of the processor."""
+    """Chips of all hosts together, or GPUs; with `cpu`, devices of the processor."""
     hosts: int = 1
     """Hosts that run the same program, one process each."""
     attempt: int = 1

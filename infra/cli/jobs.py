@@ -197,7 +197,7 @@ def logs(name: str, run: str | None, where: Where, *, follow: bool) -> int:
         seen: set[tuple[str, str, str]] = set()
         since = found["began"]
         while True:
-            entries = desk.logs(job, since, "" if found.get("open") else _later(found.get("ended", "")))
+            entries = desk.logs(job, since, "" if found.get("open") else _later(found.get("ended", "")), found.get("tries", []))
             for entry in entries:
                 if (key := (entry["at"], entry["who"], entry["text"])) not in seen:
                     seen.add(key)
@@ -259,6 +259,10 @@ def ssh(name: str, where: Where, *, host: int, run_it: bool) -> int:
         if not found.get("open") or not tries or tries[-1]["ended"]:
             fix = f"accelform jobs run {name}"
             raise SpecError("jobs ssh", [Problem(f"jobs.{name}", "no machine of it stands now", fix=fix)])
+        if tries[-1]["form"] == "custom-job":
+            why = "it runs on a machine of Vertex AI's, which nobody logs in to by SSH"
+            fix = f"accelform jobs logs {name}; or leave out `way: vertex`, for a machine of Compute Engine"
+            raise SpecError("jobs ssh", [Problem(f"jobs.{name}", why, fix=fix)])
         if not 0 <= host < job.plan.hosts:
             raise SpecError("jobs ssh", [Problem("--host", f"{host} is none of its hosts", f"0 to {job.plan.hosts - 1}")])
         words = _ssh_words(google, job, tries[-1], host)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from infra.components.gpu_host import driver_script
 from infra.components.job_machine import STARTUP
 
 CONTAINER = {
@@ -149,6 +150,58 @@ def test_says_the_exit_code(code: int, host: Host) -> None:
     (host.folder / "deaf").touch()
     host.run()
     assert host.said == {"host": 0, "exit_code": code}
+
+
+def test_shows_the_gpus_to_the_container(host: Host) -> None:
+    """Their driver is installed before the image is pulled, and its files are the container's; a variable of the job goes first."""
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 2, "env": {"LD_LIBRARY_PATH": "/own"}}))
+    host.tell("accelform-gpu-driver", '[[ ! -e $FAKE/again ]] && touch "$FAKE/again" && exit 1; echo installed >>"$FAKE/driver"')
+    host.run()
+    run = host.words("run")
+    options = run[: run.index(CONTAINER["image"])]
+    assert [options[index + 1] for index, word in enumerate(options) if word == "--volume"] == [
+        "/var/lib/nvidia/lib64:/usr/local/nvidia/lib64:ro",
+        "/var/lib/nvidia/bin:/usr/local/nvidia/bin:ro",
+    ]
+    variables = [options[index + 1] for index, word in enumerate(options) if word == "--env"]
+    assert variables.index("LD_LIBRARY_PATH=/usr/local/nvidia/lib64") < variables.index("LD_LIBRARY_PATH=/own")
+    assert (host.folder / "driver").read_text() == "installed\n"
+    assert host.said == {"host": 0, "exit_code": 0}
+
+
+@pytest.mark.parametrize("script", ["exit 1", None], ids=["fails", "is not there"])
+def test_a_driver_that_is_not_to_be_installed_ends_the_try(script: str | None, host: Host) -> None:
+    """The container does not run: it would take the processor, or fail as if the program were wrong."""
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 1}))
+    if script:
+        host.tell("accelform-gpu-driver", script)
+    output = host.run()
+    assert "the driver of the GPUs is not to be installed" in output
+    assert host.words("run") == []
+    assert host.said == {"host": 0, "exit_code": 125}
+
+
+def test_the_driver_is_made_to_run_where_it_is_installed(host: Host) -> None:
+    """What is under /var may not be run: it is mounted anew, before anything of it is."""
+    for name in ("cos-extensions", "mount"):
+        tool = host.folder / "bin" / name
+        tool.write_text(f'#!/bin/bash\necho "{name} $*" >>"$FAKE/driver"\n')
+        tool.chmod(0o755)
+    smi = host.folder / "nvidia" / "bin" / "nvidia-smi"
+    smi.parent.mkdir(parents=True)
+    smi.write_text('#!/bin/bash\necho "nvidia-smi $*" >>"$FAKE/driver"\n')
+    smi.chmod(0o755)
+    script = driver_script().replace("/var/lib/nvidia", str(smi.parents[1]))
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 1}))
+    host.tell("accelform-gpu-driver", script)
+    host.run()
+    place = smi.parents[1]
+    assert (host.folder / "driver").read_text().splitlines() == [
+        "cos-extensions install gpu",
+        f"mount --bind {place} {place}",
+        f"mount -o remount,exec {place}",
+        "nvidia-smi -L",
+    ]
 
 
 def test_waits_for_its_metadata(host: Host) -> None:

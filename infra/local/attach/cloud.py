@@ -41,7 +41,7 @@ class Sandbox:
 
     def machine(self, entry: dict[str, Any]) -> dict[str, Any] | None:
         """A machine of the ledger, as its service answers it; None where it is gone."""
-        root = TPU if entry["kind"] == "node" else COMPUTE
+        root = {"node": TPU, "custom-job": VERTEX}.get(entry["kind"], COMPUTE)
         found: dict[str, Any] | None = self._asked("GET", f"{root}/{entry['name']}", missing=True)
         return found
 
