@@ -53,8 +53,9 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
     vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
     machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
-    if machines:
+    if spec.needs_network:
         network = Network("network", spec.network, placement=placement)
+    if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
         TpuSlice(
@@ -86,7 +87,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             runner_image=spec.images[RUNNER],
             placement=placement,
             storage=storage,
-            network=network,
+            network=None if job.on_vertex else network,
             account=identity.accounts[purpose(name)],
             after=identity.grants[purpose(name)],
             sandbox=cloud.address,

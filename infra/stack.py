@@ -140,7 +140,7 @@ class StackSpec(Spec):
         problems += self._jobs()
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
-        if not self.tpu_slices and not self.gpu_vms and not self.jobs and "network" in self.model_fields_set:
+        if not self.needs_network and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -173,8 +173,8 @@ class StackSpec(Spec):
             owners = {"a slice": name in self.tpu_slices, "a machine with GPUs": name in self.gpu_vms}
             if whose := next((one for one, has in (owners | {"what looks after all jobs": name == SWEEP}).items() if has), ""):
                 yield Problem(f"jobs.{name}", *_taken(whose), "rename the job")
-            image = job.program.image
-            if job.image is None and image not in self.images:
+            image = job.program.image if job.program else ""
+            if job.image is None and image and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"
                 yield Problem(f"jobs.{name}.image", f"is missing: {job.workload} runs in the image {image}, and images has none", fix=fix)
             model = job.registers
@@ -191,13 +191,18 @@ class StackSpec(Spec):
         yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
     @property
+    def needs_network(self) -> bool:
+        """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
+        return bool(self.tpu_slices or self.gpu_vms) or not all(job.on_vertex for job in self.jobs.values())
+
+    @property
     def registered(self) -> dict[str, str]:
         """The job that registers a model's versions, by model."""
         return {job.registers: name for name, job in self.jobs.items() if job.registers}
 
     def image_of(self, job: JobSpec) -> str:
         """The image that a job's container is of."""
-        return job.image or self.images[job.program.image]
+        return job.image or self.images[job.program.image if job.program else ""]
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
@@ -222,16 +227,17 @@ class StackSpec(Spec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways = {one.chosen_way for one in self.tpu_slices.values()} | {one.chosen_way for one in self.jobs.values()}
+        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
+        ways |= {one.chosen_way for one in self.jobs.values()}
         ways |= {"compute-engine"} if self.gpu_vms else set()
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models) or "vertex" in ways,
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": bool(ways),  # the network too
+            "compute.googleapis.com": self.needs_network,
             "iam.googleapis.com": bool(ways),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),

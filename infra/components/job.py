@@ -9,17 +9,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
-from infra import gcp, names
+from infra import gcp, keys, names
 from infra.catalog import tpu
 from infra.catalog.gpu import UnknownGpu, gpu, gpus
 from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import gpu_offer, tpu_host
+from infra.components import gpu_offer, tpu_host, vertex_offer
+from infra.components.deployed_models import RESERVATION as FULL_RESERVATION
 from infra.components.gpu_offer import GpuCount, Gpus, MachineType
 from infra.components.images import Image
 from infra.components.job_machine import Container, machine_plan
@@ -30,7 +32,7 @@ from infra.components.runner import Runner
 from infra.components.storage import Storage
 from infra.components.tpu_offer import (
     FLEX_START_MINUTES,
-    Reservation,
+    RESERVATION_NAME,
     Way,
     by_name,
     chosen_way,
@@ -42,13 +44,15 @@ from infra.components.tpu_offer import (
 )
 from infra.errors import Problem, ProblemsError
 from infra.findings import Found
-from infra.job_plan import JobPlan, RegisterPlan
+from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
 from infra.schedule import Schedule, ScheduleError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
 from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
 from workloads.job import PROGRAMS, Program
 
 WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
+COMMAND = "command"
+"""What is said in the place of a workload where a job has a command."""
 RUN_MINUTES_MAX = 7 * 24 * 60
 """A job is a run of a night, or of some: longer ones are a standing slice. Flex-start ends there too."""
 
@@ -97,15 +101,28 @@ def _accelerator(value: str) -> str:
         return slice_type(value)
 
 
+NOT_SAID: Any = ()
+"""Zones that nobody wrote: a file has lists only."""
+JobReservation = Annotated[
+    str,
+    pattern(f"{RESERVATION_NAME}|{FULL_RESERVATION}", "is not a reservation", "nightly, or projects/host/reservations/nightly"),
+]
+
+
 class JobSpec(Spec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
 
-    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)]
-    """Program that runs, such as `train_recommender`."""
+    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)] | None = None
+    """Program of this project that runs, such as `train_recommender`. (default: none; `command` is said)"""
     image: Image | None = None
-    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`)"""
+    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`; needed with
+    `command`)"""
+    command: list[Text] = []
+    """What runs in an image that is not this project's, such as Google's of MaxText: the first word is its entry point. It is told the
+    run by the same variables; what this project's programs check of themselves, such as that every chip is there, it has to do itself.
+    (default: the workload's)"""
     args: list[Text] = []
     """Arguments of the program."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
@@ -118,15 +135,18 @@ class JobSpec(Spec):
     that is attached to a machine of N1, such as `nvidia-tesla-t4`. (default: the machine type tells)"""
     accelerator_count: GpuCount | None = None
     """GPUs that are attached to a machine of N1. (default: the machine type tells, as does a TPU's accelerator type)"""
-    zones: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
-    """Zones of the stack's region that offer the accelerator type, in the order in which they are tried."""
+    way: Literal["auto", "compute-engine", "tpu-api", "vertex"] = "auto"
+    """The API that makes the machine. `auto`: Compute Engine for v5e and newer and for GPUs, the Cloud TPU API for v2 to v4. `vertex`: a
+    custom job of Vertex AI, which makes a machine of its own for it, of one host, somewhere in the region."""
+    zones: Annotated[list[str], AfterValidator(distinct)] = Field(default=NOT_SAID)
+    """Zones of the stack's region that offer the accelerator type, in the order in which they are tried. (default: none; they must be said,
+    but where `way` is `vertex`, which chooses the zone)"""
     provisioning: Annotated[list[Provisioning], Field(min_length=1), AfterValidator(distinct)]
     """Ways of getting the capacity, in the order in which they are tried, each in all zones: `reservation`, `flex-start`, `on-demand`,
     `spot`."""
-    reservation: Reservation | None = None
-    """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways."""
-    way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
-    """The API that makes the machine. `auto`: Compute Engine for v5e and newer, the Cloud TPU API for v2 to v4."""
+    reservation: JobReservation | None = None
+    """Name of the Compute Engine reservation that is consumed, where `reservation` is among the ways; with `way: vertex` its full name, in
+    which its zone is."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
     """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
     wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
@@ -142,7 +162,7 @@ class JobSpec(Spec):
     data: dict[DataName, Folder] = {}
     """Folders of the data bucket by the names that the program knows them by."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
-    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB, Vertex AI none that is smaller."""
     save_every_steps: Annotated[WholeNumber, Field(ge=1)] = 200
     """Steps between two checkpoints at most."""
     registers: Name | None = None
@@ -150,9 +170,7 @@ class JobSpec(Spec):
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:
-        """The zones of a job whose zones are missing, and the workloads."""
-        if key == "workload":
-            return ", ".join(WORKLOADS)
+        """The zones of a job whose zones are missing."""
         accelerator_type, machine_type = (
             said if isinstance(said := beside.get(one), str) else "" for one in ("accelerator_type", "machine_type")
         )
@@ -163,6 +181,22 @@ class JobSpec(Spec):
         if accelerator_type not in tpu.shapes():
             return ""
         return f"some of {', '.join(zones_of(accelerator_type)) or 'no zone'} (where {accelerator_type} is), first choice first"
+
+    @field_validator("zones", mode="before")
+    @classmethod
+    def _said(cls, value: object, info: ValidationInfo) -> object:
+        if "way" not in info.data:
+            return value  # that one is wrong: nobody knows whether a zone is wanted
+        if info.data["way"] == "vertex":
+            if value not in (NOT_SAID, []):
+                raise problem("cannot be chosen: Vertex AI chooses one in the region", fix="remove `zones`")
+            return []
+        if value is NOT_SAID:
+            chosen = cls.choices("zones", info.data) or keys.description(cls, "zones")
+            raise ProblemsError([Problem("", "is missing", chosen, "write it: it has no default")])
+        if value == []:
+            raise PydanticKnownError("too_short", {"field_type": "List", "min_length": 1, "actual_length": 0})
+        return value
 
     @field_validator("zones")
     @classmethod
@@ -195,8 +229,10 @@ class JobSpec(Spec):
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
         found = list(self._is_a_machine())
-        found += [*self._somewhere(info), *self._fits_way(), *self._fits_provisioning()] if not found else ()
-        found += [*self._clock(), *self._reads(), *self._makes()]
+        if not found:
+            found += vertex_offer.problems(self, region_of_file(info)) if self.on_vertex else [*self._somewhere(info), *self._fits_way()]
+            found += self._fits_provisioning()
+        found += [*self._runs(), *self._clock(), *self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
@@ -226,12 +262,25 @@ class JobSpec(Spec):
         return self.gpus.count if self.gpus else self.shape.chips
 
     @property
-    def program(self) -> Program:
-        return PROGRAMS[self.workload]
+    def program(self) -> Program | None:
+        """The program of this project; None where a command is said."""
+        return PROGRAMS[self.workload] if self.workload else None
 
     @property
-    def chosen_way(self) -> Way:
+    def runs(self) -> str:
+        """What runs, in a word: the workload, or `command`."""
+        return self.workload or COMMAND
+
+    @property
+    def on_vertex(self) -> bool:
+        """Whether Vertex AI makes the machine, and takes it away."""
+        return self.way == "vertex"
+
+    @property
+    def chosen_way(self) -> Way | Literal["vertex"]:
         """The API that makes the machine: as named, or by generation."""
+        if self.way == "vertex":
+            return "vertex"
         return "compute-engine" if self.gpus else chosen_way(self.way, self.shape)
 
     @property
@@ -255,7 +304,8 @@ class JobSpec(Spec):
         if self.machine_type and self.accelerator_type and not is_gpu:
             yield Problem("machine_type", f"is not said of a TPU: {self.accelerator_type} tells its machine", fix="remove it")
         elif self.machine_type:
-            yield from gpu_offer.not_such(self.machine_type, self.accelerator_type, self.accelerator_count)
+            if not self.on_vertex:
+                yield from gpu_offer.not_such(self.machine_type, self.accelerator_type, self.accelerator_count)
             if self.way == "tpu-api":
                 yield Problem("way", "the Cloud TPU API makes TPUs only", "compute-engine, auto")
         elif not self.accelerator_type:
@@ -266,6 +316,19 @@ class JobSpec(Spec):
             yield Problem("machine_type", "is missing: a GPU stands in a machine", gpu_offer.machines_for(self.accelerator_type))
         if self.accelerator_count and not self.machine_type and not is_gpu:
             yield Problem("accelerator_count", "is not said of a TPU: its accelerator type tells", fix="remove it")
+
+    def _runs(self) -> Iterator[Problem]:
+        """What is to run: a program of this project, or a command of an image."""
+        if self.workload and self.command:
+            yield Problem("command", "is said besides workload", "one of the two", "remove one")
+        elif self.command and self.image is None:
+            words = "is missing: a command runs in an image that is not among this project's"
+            yield Problem("image", words, "an image by its digest, in a repository of the stack's region", "write it")
+        elif not self.workload and not self.command:
+            fix = "write workload, for a program of this project; or `command` and `image`, for another"
+            yield Problem("workload", "is missing", ", ".join(WORKLOADS), fix)
+        if self.command and not self.command[0].strip():
+            yield Problem("command.0", "is no word: it names what is started", "such as python3")
 
     def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
         """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
@@ -315,6 +378,9 @@ class JobSpec(Spec):
         return f"{', '.join(there) or 'nothing'} in {zone}", fix
 
     def _fits_way(self) -> Iterator[Problem]:
+        if self.reservation and vertex_offer.is_full(self.reservation):
+            allowed = "nightly, or projects/host/reservations/nightly"
+            yield Problem("reservation", f"{self.reservation} is its name for Vertex AI: zones are said by `zones`", allowed)
         if self.chosen_way == "tpu-api":
             if "flex-start" in self.provisioning:
                 index = self.provisioning.index("flex-start")
@@ -351,7 +417,7 @@ class JobSpec(Spec):
             yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
 
     def _reads(self) -> Iterator[Problem]:
-        if missing := self.program.lacks(self.args, self.data):
+        if self.program and (missing := self.program.lacks(self.args, self.data)):
             entries = ", ".join(f"{name}: {name}/" for name in missing)
             fix = f"write {{{entries}}} with the folders of the data bucket"
             if self.program.alone:
@@ -359,7 +425,7 @@ class JobSpec(Spec):
             yield Problem("data", f"lacks {' and '.join(missing)}: {self.workload} reads them", ", ".join(self.program.needs), fix)
 
     def _makes(self) -> Iterator[Problem]:
-        if self.registers and self.program.kind != "train":
+        if self.registers and self.program and self.program.kind != "train":
             able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
             words = f"{self.workload} makes no model: each run would register a version without files"
             yield Problem("registers", words, f"a job whose workload is one of {', '.join(able)}", "remove it")
@@ -392,7 +458,7 @@ class Job(pulumi.ComponentResource):
         runner_image: str,
         placement: Placement,
         storage: Storage,
-        network: Network,
+        network: Network | None,
         account: gcp.serviceaccount.Account,
         after: list[pulumi.Resource],
         sandbox: str = "",
@@ -403,37 +469,21 @@ class Job(pulumi.ComponentResource):
         """
         Args:
             image: Of the container.
+            network: That its machines are in; none where Vertex AI makes them.
             account: Who its machines are.
             after: What must stand before a machine boots, such as grants.
             rollout_minutes: How long the longest rollout of what it registers takes.
         """
         super().__init__("accelform:job:Job", name, None, opts)
         physical = names.resource(placement.stack, "job", name)
-        ready = [*network.egress, *after]
-        if spec.hosts > 1:
-            rule = names.resource(placement.stack, "job", name, "hosts")
-            ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
-        child = pulumi.ResourceOptions(parent=self, depends_on=[*ready], delete_before_replace=True)
-        policy = ""
-        if spec.chosen_way == "compute-engine" and not spec.gpus and not spec.shape.single_host:
-            policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
-            ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
-        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
-        machines = []
-        for provisioning in spec.provisioning:
-            plan, made = machine_plan(
-                name,
-                spec,
-                provisioning,
-                container,
-                placement=placement,
-                network=network,
-                account=account,
-                account_email=names.service_account_email(placement.project, placement.stack, purpose(name)),
-                policy=policy,
-                opts=child,
-            )
-            machines.append(plan)
+        ready = list(after)
+        command = spec.program.command if spec.program else tuple(spec.command)
+        container = Container(image, command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
+        email = names.service_account_email(placement.project, placement.stack, purpose(name))
+        if network is None:
+            machines = [vertex_offer.machine_plan(name, spec, way, container, placement, email) for way in spec.provisioning]
+        else:
+            machines, made = self._machines(name, spec, container, placement, network, account, email, ready)
             ready += made
         self.plan = JobPlan(
             project=placement.project,
@@ -441,12 +491,12 @@ class Job(pulumi.ComponentResource):
             stack=placement.stack,
             job=name,
             sandbox=sandbox,
-            workload=spec.workload,
+            workload=spec.runs,
             machine_type=spec.machine_type or "",
             accelerator_type=spec.accelerator,
             hosts=spec.hosts,
             chips=spec.chips,
-            zones=tuple(spec.zones),
+            zones=tuple(spec.zones) or (placement.region,),
             machines=tuple(machines),
             machine_name=physical,
             max_run_minutes=spec.max_run_minutes,
@@ -471,6 +521,46 @@ class Job(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.register_outputs({"runner": self.runner.job.name, "way": spec.chosen_way, "hosts": spec.hosts})
+
+    def _machines(
+        self,
+        name: str,
+        spec: JobSpec,
+        container: Container,
+        placement: Placement,
+        network: Network,
+        account: gcp.serviceaccount.Account,
+        email: str,
+        after: list[pulumi.Resource],
+    ) -> tuple[list[MachinePlan], list[pulumi.Resource]]:
+        """Ways of getting a machine of the stack's own, and all that is declared for them."""
+        physical = names.resource(placement.stack, "job", name)
+        ready = list(network.egress)
+        if spec.hosts > 1:
+            rule = names.resource(placement.stack, "job", name, "hosts")
+            ready += tpu_host.between_hosts(name, rule, placement=placement, network=network, account=account, parent=self)
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*after, *ready], delete_before_replace=True)
+        policy = ""
+        if spec.chosen_way == "compute-engine" and not spec.gpus and not spec.shape.single_host:
+            policy = f"projects/{placement.project}/regions/{placement.region}/resourcePolicies/{physical}"
+            ready.append(tpu_host.workload_policy(name, physical, spec.shape, placement=placement, opts=child))
+        machines = []
+        for provisioning in spec.provisioning:
+            plan, made = machine_plan(
+                name,
+                spec,
+                provisioning,
+                container,
+                placement=placement,
+                network=network,
+                account=account,
+                account_email=email,
+                policy=policy,
+                opts=child,
+            )
+            machines.append(plan)
+            ready += made
+        return machines, ready
 
 
 def _outside(region: str, machine_type: str | None, accelerator_type: str | None) -> Problem:

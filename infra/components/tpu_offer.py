@@ -18,6 +18,7 @@ from infra.errors import Problem
 from infra.spec import pattern, problem
 
 Way = Literal["compute-engine", "tpu-api"]
+"""The API that makes a machine of one's own."""
 FLEX_START_MINUTES = (10, 7 * 24 * 60)
 """Shortest and longest run of a flex-start machine.
 Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""

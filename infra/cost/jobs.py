@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from infra.catalog import tpu
 from infra.catalog.gpu_machines import by_machine_type
+from infra.catalog.vertex_prices import training_hour
 from infra.cost.context import Context
 from infra.cost.disks import Disk, disk_lines, share_of_month
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, scaled, unknown
-from infra.cost.machine import Machine, tpu_line
+from infra.cost.machine import Machine, by_the_hour, tpu_line
 from infra.cost.machine import machine_lines as lines_of
 from infra.cost.usage import HOURS, Range
 from infra.declared import Declared
-from infra.job_plan import JobPlan, Provisioning
+from infra.job_plan import JobPlan, MachinePlan, Provisioning
 from infra.schedule import Schedule, ScheduleError
 
 CLOCK = "gcp:cloudscheduler/job:Job"
@@ -27,6 +29,7 @@ TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regio
 SWEEP_MINUTES = Range(Decimal(1), Decimal(1), Decimal(5))
 """Of one sweep that finds nothing to do, where the stack file says nothing. An assumption, not a fact."""
 MINUTES = Decimal(60)
+ON_VERTEX = "a custom job of Vertex AI"
 WHOLE_RESERVATION = "counted while a run uses it: the reservation itself, which no stack makes, is billed for all of its hours"
 
 
@@ -67,9 +70,13 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
         minutes: Of one run.
     """
     hours = _hours(runs, minutes)
-    context.stand(scaled(ALWAYS, plan.hosts), hours)
+    on_vertex = any(one.form == "custom-job" for one in plan.machines)
+    if not on_vertex:
+        context.stand(scaled(ALWAYS, plan.hosts), hours)
     for line in _machine(resource.name, plan, hours):
         yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
+    if on_vertex:
+        yield unknown(resource.name, "boot disk", "no source says what Vertex AI charges for the disk of a custom job")
     made_from = next((one.template.rpartition("/")[2] for one in plan.machines if one.template), "")
     for template in context.resources:
         if made_from and template.type in TEMPLATES and template.get("name") == made_from:
@@ -89,13 +96,18 @@ def _machine(name: str, plan: JobPlan, hours: Triple) -> list[LineItem]:
     """What the machine is billed as: the chips of a slice; a machine with its GPUs, and those that are attached to it."""
     ways = [one.provisioning for one in plan.machines]
     try:
-        parts = zip(*(_of_way(name, plan, way, hours) for way in ways), strict=True)
+        parts = zip(*(_of_way(name, plan, way, hours) for way in plan.machines), strict=True)
     except tpu.UnknownAcceleratorType as error:
         return [unknown(name, f"{plan.accelerator_type} {', '.join(ways)}", str(error))]
     return [_by_way(ways, lines) for lines in parts]
 
 
-def _of_way(name: str, plan: JobPlan, way: str, hours: Triple) -> list[LineItem]:
+def _of_way(name: str, plan: JobPlan, machine: MachinePlan, hours: Triple) -> list[LineItem]:
+    way = machine.provisioning
+    if machine.form == "custom-job":
+        machine_type, accelerator = machine.machine_of_vertex
+        hour = partial(training_hour, machine_type, accelerator, plan.region)
+        return [by_the_hour(name, f"{machine_type} {way}", way, hour, hours, ON_VERTEX)]
     if not plan.machine_type:
         return [tpu_line(name, tpu.shape(plan.accelerator_type), plan.region, way, hours)]
     attached = () if by_machine_type(plan.machine_type) else ((plan.accelerator_type, plan.chips),)

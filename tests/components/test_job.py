@@ -137,6 +137,16 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "jobs.train.data",
         "lacks examples: finetune",
     ),
+    "nothing to run": ({"workload": None}, "jobs.train.workload", "is missing"),
+    "a program and a command": ({"command": ["python3"]}, "jobs.train.command", "is said besides workload"),
+    "a command without its image": ({"workload": None, "command": ["python3"]}, "jobs.train.image", "a command runs in an image"),
+    "a command without a word": ({"workload": None, "command": [" "], "image": IMAGES["train"]}, "jobs.train.command.0", "is no word"),
+    "a command in one text": ({"workload": None, "command": "python3 x", "image": IMAGES["train"]}, "jobs.train.command", "is not a list"),
+    "a command with a zero byte": (
+        {"workload": None, "command": ["a\0b"], "image": IMAGES["train"]},
+        "jobs.train.command.0",
+        "has a zero byte",
+    ),
     "a model that is not there": ({"registers": "recommender"}, "jobs.train.registers", "is no key of models"),
 }
 
@@ -386,6 +396,19 @@ def test_the_account_has_the_address_that_the_plan_says(with_job: Callable[..., 
     found = declared(with_job())
     account = found["gcp:serviceaccount/account:Account", "job-train"]
     assert account.inputs["accountId"] == "try-job-train"
+
+
+def test_a_command_runs_in_its_own_image(with_job: Callable[..., Path]) -> None:
+    """No image of this project's programs is needed, nor data; it is told the same variables; the plan says that it is no program."""
+    image = "us-east5-docker.pkg.dev/tw-shop-ml/try-images/maxtext@sha256:" + "2" * 64
+    change = {"workload": None, "command": ["bash", "-c"], "args": ["exec train $WL_OUTPUT"], "image": image, "data": {"text": "text/"}}
+    found = declared(with_job(change, images={"runner": IMAGES["runner"]}))
+    template = found["gcp:compute/instanceTemplate:InstanceTemplate", "train-spot"]
+    said = json.loads(template.get("metadata.accelform-container"))
+    assert (said["image"], said["command"], said["args"]) == (image, ["bash", "-c"], ["exec train $WL_OUTPUT"])
+    assert said["env"]["WL_DATA_TEXT"] == "gs://tw-shop-ml-try-data/text"
+    plan = JobPlan.model_validate_json(environment(found[RUN_JOB, "train"])[VARIABLE])
+    assert plan.workload == "command"
 
 
 def test_a_run_waits_for_what_it_needs(with_job: Callable[..., Path]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from costing import assuming, declared, estimated, lines, month, of, usd
 
 from infra.catalog import prices, tpu
+from infra.catalog.machine_prices import machine_hour
 from infra.cost.jobs import at_most
 from infra.declared import UNKNOWN, Declared
 from infra.job_plan import JobPlan
@@ -68,6 +69,40 @@ def test_a_nightly_run_is_counted_with_all_it_may_use() -> None:
     waits, longest = hours * 3600 * VCPU, NIGHTS * 4 * 3600 * VCPU
     assert month(found["vCPU"]) == usd(waits, waits, longest)
     assert month(found["memory"]) == usd(waits / VCPU * GIB / 2, waits / VCPU * GIB / 2, longest / VCPU * GIB / 2)
+
+
+def on_vertex(machine: dict[str, Any], *ways: str, **change: Any) -> str:
+    body = {"jobSpec": {"workerPoolSpecs": [{"machineSpec": machine}]}}
+    ways_of = [{"provisioning": way, "form": "custom-job", "custom_job": body} for way in ways]
+    return plan("on-demand", machines=ways_of, zones=["us-central1"], region="us-central1", **change)
+
+
+def test_a_custom_job_is_priced_as_vertex_ai_trains() -> None:
+    """
+    A3 High in us-central1: 88.4899999 USD an hour on Compute Engine, of which Vertex AI takes 1.141455. With Spot, Compute Engine's price and
+    a fee of 0.148887 of the one on demand; at most the one on demand. What its disk costs no source says.
+    """
+    h100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+    said = on_vertex(h100, "spot", "on-demand", machine_type="a3-highgpu-8g", accelerator_type="nvidia-h100-80gb", chips=8)
+    found = of("train", job(said), clock())
+    hours = NIGHTS * 2
+    dear = Decimal("88.4899999") * Decimal("1.141455")
+    spot = machine_hour("a3-highgpu-8g", "us-central1", "spot").usd + Decimal("88.4899999") * Decimal("0.148887")
+    line = found["a3-highgpu-8g spot, on-demand"]
+    assert month(line) == usd(hours * spot, hours * spot, hours * dear)
+    assert "a custom job of Vertex AI" in line.note
+    assert found["boot disk"].status == "unknown"
+    most = at_most(JobPlan.model_validate_json(said))
+    assert most is not None
+    assert most.quantize(Decimal("0.01")) == (dear * 2).quantize(Decimal("0.01"))
+
+
+def test_a_tpu_on_vertex_ai_has_no_price() -> None:
+    """No source has one: it is unknown, and not that of Compute Engine."""
+    said = on_vertex({"machineType": "ct6e-standard-4t", "tpuTopology": "2x2"}, "on-demand")
+    line = of("train", job(said), clock())["ct6e-standard-4t on-demand"]
+    assert (line.status, line.usd_month) == ("unknown", None)
+    assert at_most(JobPlan.model_validate_json(said)) is None
 
 
 def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:

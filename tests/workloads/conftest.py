@@ -61,15 +61,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
-    """A run on four devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
+    """A run on eight devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
 
     def job(place: Path) -> Job:
-        return Job(place, compiled, accelerator_type="v5litepod-4", chips=4, simulated=True, save_every=100)
+        return Job(place, compiled, accelerator_type="v5litepod-8", chips=8, simulated=True, save_every=100)
 
     def run(place: Path) -> None:
         ended = job(place).run("--example", "--small", "--steps", "80")
         assert ended.returncode == 0, ended.stderr
-        assert "stand for 4 chips of v5litepod-4" in ended.stderr
+        assert "stand for 8 chips of v5litepod-8" in ended.stderr
 
     return job(shared(tmp_path_factory, "trained", run))
 

@@ -1,17 +1,22 @@
-"""What the guide to serving names is there."""
+"""What the guides name is there, and what they say to write is accepted."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
-from workloads.contract import ServeSettings
+from infra.stack import StackSpec
+from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
 from workloads.serving import app
 from workloads.serving.metrics import Metrics
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "serve.md").read_text(encoding="utf-8")
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+GUIDE = (GUIDES / "serve.md").read_text(encoding="utf-8")
 
 
 def test_variables_of_the_guide_are_the_contracts() -> None:
@@ -40,3 +45,15 @@ def test_figures_of_the_guide_are_counted(name: str) -> None:
 def test_routes_of_the_guide_are_answered() -> None:
     for route in (app.LIVE_ROUTE, app.READY_ROUTE, app.METRICS_ROUTE, app.CLICKS_ROUTE, app.VARIANT_HEADER, app.VERSION_HEADER):
         assert f"`{route}`" in GUIDE or f" {route}`" in GUIDE
+
+
+def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
+    text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    job = StackSpec.load(stack_file(base | YAML(typ="safe", pure=True).load(block))).jobs["sft"]
+    told = {f"WL_{name.upper()}" for name in TrainSettings.__slots__} | {f"{DATA_PREFIX}{name.upper()}" for name in job.data}
+
+    assert (job.command, job.program) == (["bash", "-c"], None)
+    assert set(re.findall(r"\$(\w+)", job.args[0])) == {"WL_OUTPUT", "WL_DATA_CHECKPOINT", "WL_DATA_CHAT"}
+    assert set(re.findall(r"\bWL_[A-Z_]+\b", text)) <= told

@@ -1,9 +1,10 @@
-"""`offered-in-zone`: the catalogue knows the TPU, or the GPU on its machine, in that zone."""
+"""`offered-in-zone`: the catalogue knows the TPU, or the GPU on its machine, in that zone; of a custom job in that region."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra.declared import Declared
@@ -113,6 +114,8 @@ def _planned(resource: Declared) -> Iterator[Broken]:
                 zone=zone.lower(),
                 provisioning=machine.provisioning,
             )
+            if machine.form == "custom-job":
+                wish = replace(wish, api="vertex", zone="", region=zone.lower(), use="training")
             verdict = judge(wish)
             for reason in verdict.reasons:
                 yield Broken(PATH, f"{plan.job}: {zone} as {machine.provisioning}: {reason.part} {reason.message}", (verdict,))
@@ -188,7 +191,7 @@ def _node_way(resource: Declared) -> Provisioning:
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU and every GPU stands in a zone that is known, or confirmed by name, to offer it.",
+    description="Every TPU and GPU stands in a zone that is known, or confirmed by name, to offer it; of a custom job in a region.",
     remediation="set one of the zones named",
     severity="high",
     find=with_queued(find),

@@ -18,6 +18,7 @@ from infra.provider.google import Google, Settings
 from infra.provider.json_object import JsonObject
 from infra.sandbox.clock import Clock
 from infra.sandbox.cloud import Cloud
+from infra.sandbox.services.aiplatform import custom_jobs
 from tests.in_process import Mortal, answered
 
 BASE = "http://sandbox.test"
@@ -28,6 +29,7 @@ BUCKET = "shop-prod-shop-models"
 NAME = "shop-job-nightly"
 COMPUTE = "compute.googleapis.com"
 TPU = "tpu.googleapis.com"
+VERTEX = "aiplatform.googleapis.com"
 BEGAN = 1_800_000_000.0
 RUN = "20270115T080000Z"
 """Id of a run that begins at `BEGAN`."""
@@ -36,6 +38,20 @@ MODELS = {"spot": "SPOT", "flex-start": "FLEX_START", "on-demand": "STANDARD", "
 
 SEEN_SECONDS = 900
 """How much longer than it was billed a machine may be thought to have stood."""
+
+
+def custom_job(way: str) -> dict[str, Any]:
+    """What a custom job of the shop is made of."""
+    machine = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+    container = {"imageUri": "us-docker.pkg.dev/p/r/i", "env": [{"name": "WL_CHIPS", "value": "0"}]}
+    strategy = {"spot": "SPOT", "flex-start": "FLEX_START"}.get(way, "STANDARD")
+    return {
+        "labels": {"accelform-stack": "shop", "accelform-job": "nightly"},
+        "jobSpec": {
+            "workerPoolSpecs": [{"machineSpec": machine, "replicaCount": "1", "containerSpec": container}],
+            "scheduling": {"strategy": strategy, "disableRetries": True},
+        },
+    }
 
 
 class Night(Mortal):
@@ -64,7 +80,7 @@ class Night(Mortal):
         self.form = form
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/global/networks", {"name": "net", "autoCreateSubnetworks": True})
         self.plan = self.planned(ways or ("spot",), form, **more)
-        for way in (ways or ("spot",)) if form != "node" else ():
+        for way in (ways or ("spot",)) if form in ("instance", "group") else ():
             self._template(way)
         if form == "group":
             body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
@@ -89,6 +105,7 @@ class Night(Mortal):
                 }
             },
         }
+        parts["custom-job"] = lambda way: {"custom_job": custom_job(way)}
         machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
         plan: dict[str, Any] = {
             "project": PROJECT,
@@ -99,7 +116,7 @@ class Night(Mortal):
             "accelerator_type": "v6e-1",
             "hosts": 1,
             "chips": 1,
-            "zones": list(ZONES),
+            "zones": [REGION] if form == "custom-job" else list(ZONES),
             "machines": machines,
             "machine_name": NAME,
             "max_run_minutes": 180,
@@ -109,6 +126,8 @@ class Night(Mortal):
             "output": f"gs://{BUCKET}/jobs/nightly",
             "holds": f"gs://{BUCKET}/.accelform/holds/shop.json",
         }
+        if form == "custom-job":
+            plan |= {"machine_type": "a3-highgpu-8g", "accelerator_type": "nvidia-h100-80gb", "chips": 8}
         return JobPlan.model_validate(plan | more)
 
     # The wire
@@ -144,6 +163,12 @@ class Night(Mortal):
     def live(self) -> None:
         """Hosts whose time has come say how they ended. There is never more than one machine."""
         self.most = max(self.most, len(self.machines))
+        for name, body in self.machines.items() if self.form == "custom-job" else ():
+            container = body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
+            code = self.exits(int(next((one["value"] for one in container["env"] if one["name"] == "WL_ATTEMPT"), "0")))
+            began = dt.datetime.fromisoformat(body.get("startTime", "9999-01-01T00:00:00Z")).timestamp()
+            if code is not None and body["state"] == custom_jobs.RUNNING and self.now() >= began + self.work_minutes * 60:
+                custom_jobs.ended(self.cloud, {"name": name, "exit_code": code})
         for host, (items, since) in enumerate(self.hosts()):
             told = json.loads(items["accelform-run"]) if "accelform-run" in items else None
             code = self.exits(int(told["env"]["WL_ATTEMPT"])) if told else None
@@ -154,6 +179,8 @@ class Night(Mortal):
         """Metadata of each host that runs, and since when."""
         found = []
         for name, body in self.machines.items():
+            if "/customJobs/" in name:
+                continue
             if "/nodes/" in name:
                 bodies = [({"status": "RUNNING"} if body["state"] == "READY" else {}) | body]
             elif "/instances/" in name:
@@ -191,7 +218,7 @@ class Night(Mortal):
             names[TPU] = [f"projects/{PROJECT}/locations/{zone}/nodes/{NAME}"]
             for service, those in names.items():
                 found.update({name: body for name in those if (body := self.cloud.store.get(service, name)) is not None})
-        return found
+        return found | dict(self.cloud.store.of_kind(VERTEX, custom_jobs.WORD))
 
     def read(self, name: str) -> dict[str, Any]:
         return JsonObject(self.google(self.answer), f"{self.plan.state}/{name}").read()[1]
