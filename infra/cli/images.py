@@ -55,7 +55,8 @@ def build(
     written = f"written to {file.path}: images.{', images.'.join(changed)}" if changed else f"{file.path} says the same already"
     _say("", written)
     if cloud:
-        _say("a list of what is inside: gcloud artifacts sbom export --uri=REFERENCE")
+        _say("how it was built: gcloud artifacts docker images describe REFERENCE --show-provenance")
+        _say("what is inside: gcloud artifacts sbom export --uri=REFERENCE, where containerscanning.googleapis.com was on before the push")
     return ExitCode.OK
 
 
@@ -97,17 +98,20 @@ def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: b
     """
     from infra import names
     from infra.operate import reach
-    from infra.operate.images import CloudBuild, LocalBuild
+    from infra.operate.images import CloudBuild, LocalBuild, account_of
 
     project, region, storage = _place(file)
     repository = _existing(storage, "images").rpartition("/repositories/")[2] or names.resource(file.stack, "images")
     of = re.match(r"projects/([^/]+)/", _existing(storage, "images"))
     prefix = f"{region}-docker.pkg.dev/{of[1] if of else project}/{repository}"
-    if tool is not None:
-        return LocalBuild(tool, prefix)  # type: ignore[arg-type]
-    sandbox = stack_sandbox(file.stack, cloud=cloud)
+    sandbox = "" if tool else stack_sandbox(file.stack, cloud=cloud)
     google, _ = reach.of_project(project, sandbox)
+    if tool is not None:
+        return LocalBuild(tool, prefix, google=google)  # type: ignore[arg-type]
     bucket = _existing(storage, "models") or names.bucket(project, file.stack, "models")
+    own = names.service_account_email(project, file.stack, names.BUILDER)
+    if account is None and not (account := account_of(google, project, own)):
+        _say(f"there is no account {own} yet: the project's own for builds is used", "  an update of a stack with `images` makes it")
     return CloudBuild(google, project, region, bucket, prefix, account or "")
 
 

@@ -1,13 +1,18 @@
 """
 Images of the workloads, built from this checkout and pushed to the stack's repository; what comes of it is a reference by digest.
 
-The source is one archive with the same bytes for the same files: it names the tag, so that what was built can be found again. A build in
-Cloud Build asks for verified provenance; a list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it.
-Sources: discovery document cloudbuild v1, revision in the package; Cloud Build's page "Generate and validate build provenance", 2026.
+The source is one archive with the same bytes for the same files: it names the tag, so that what was built is found again. The stack's
+repository lets no tag move: a second build of the same files would fail at its end, so it is not begun.
+
+A build in Cloud Build asks for verified provenance: it fails where Google could not write that down. Begun by a call and no trigger, it has
+that of SLSA version 0.1. A list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it, of images
+that were scanned. Sources: discovery document cloudbuild v1, revision in the package; Google's pages "Generate and validate build
+provenance" and "Generate and store SBOMs", read 2026-11.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import hashlib
 import io
@@ -18,6 +23,7 @@ import tarfile
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,9 +40,12 @@ BUILDER = "gcr.io/cloud-builders/docker"
 BUILD_SECONDS = 3600
 """The longest that a build may take: the training image installs 3 GB."""
 TOOLS = ("docker", "podman", "buildah")
+SAME = "built before, from the same files: nothing was built now"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 SOURCES = ".accelform/sources"
-"""Folder of the models bucket that sources are uploaded to."""
+"""Folder of the models bucket that sources are uploaded to. Each is deleted when its build has ended."""
+LEFT_SECONDS = 24 * 60 * 60.0
+"""A source that is older is of a build whose command was killed."""
 
 Tool = Literal["docker", "podman", "buildah"]
 Say = Callable[[str], None]
@@ -107,6 +116,28 @@ def tag(source: bytes) -> str:
     return f"src-{hashlib.sha256(source).hexdigest()[:16]}"
 
 
+def pushed(google: Google, prefix: str, name: str, tag: str) -> str:
+    """Digest of what a repository has under a tag; empty where it has nothing, or does not say."""
+    host, project, repository = prefix.split("/")
+    location = host.removesuffix("-docker.pkg.dev")
+    where = f"projects/{project}/locations/{location}/repositories/{repository}/packages/{name}/tags/{tag}"
+    try:
+        found = google.call("artifactregistry.v1", "projects.locations.repositories.packages.tags.get", name=where)
+    except ProviderError:
+        return ""
+    said = str(found.get("version", "")).rpartition("/")[2]
+    return said if DIGEST.fullmatch(said) else ""
+
+
+def account_of(google: Google, project: str, email: str) -> str:
+    """The address of an account, where there is one; else empty: Cloud Build then takes the project's own."""
+    try:
+        google.call("iam.v1", "projects.serviceAccounts.get", name=f"projects/{project}/serviceAccounts/{email}")
+    except ProviderError:
+        return ""
+    return email
+
+
 class CloudBuild:
     """
     Google's builder, in the stack's region.
@@ -115,7 +146,8 @@ class CloudBuild:
         google: Google's APIs.
         bucket: Bucket of the stack's region that sources are put in.
         prefix: What an image's name begins with.
-        account: E-mail address of the account that builds. (default: the project's own for builds)
+        account: E-mail address of the account that builds: it reads the source, pushes, and writes logs. (default: the project's own for
+            builds, which may be allowed to do more, or less)
     """
 
     def __init__(self, google: Google, project: str, region: str, bucket: str, prefix: str, account: str = "", root: Path = ROOT) -> None:
@@ -134,12 +166,20 @@ class CloudBuild:
 
         source = archive(name, self._root)
         image = f"{self._prefix}/{name}:{tag(source)}"
+        if digest := pushed(self._google, self._prefix, name, tag(source)):
+            return Built(name, f"{self._prefix}/{name}@{digest}", image, SAME)
+        self._clear()
         key = f"{SOURCES}/{name}-{tag(source)}.tar.gz"
         say(f"{name}: {len(source) / 1e6:.1f} MB of source to gs://{self._bucket}/{key}")
         body = MediaInMemoryUpload(source, mimetype="application/gzip")
         kept = self._google.call("storage.v1", "objects.insert", bucket=self._bucket, name=key, media_body=body)
+        try:
+            return self._built(name, image, self._body(name, image, key, str(kept["generation"])), say)
+        finally:
+            self._delete(key, kept["generation"])
+
+    def _built(self, name: str, image: str, wanted: dict[str, Any], say: Say) -> Built:
         parent = f"projects/{self._project}/locations/{self._region}"
-        wanted = self._body(name, image, key, str(kept["generation"]))
         begun = self._google.call(API, "projects.locations.builds.create", parent=parent, body=wanted)
         build = begun["metadata"]["build"]
         say(f"{name}: build {build['id']} in {self._region}; its log: {build.get('logUrl', 'unknown')}")
@@ -149,13 +189,31 @@ class CloudBuild:
         def ask() -> dict[str, Any]:
             return self._google.call(API, method, name=begun["name"])
 
-        self._google.awaited(begun["name"], begun, lambda one: bool(one.get("done")), ask, BUILD_SECONDS + 600)
+        try:
+            self._google.awaited(begun["name"], begun, lambda one: bool(one.get("done")), ask, BUILD_SECONDS + 600)
+        except KeyboardInterrupt:
+            say(f"{name}: build {build['id']} is cancelled")
+            with suppress(ProviderError):
+                self._google.call(API, "projects.locations.builds.cancel", name=f"{parent}/builds/{build['id']}", body={})
+            raise
         ended = self._google.call(API, "projects.locations.builds.get", name=f"{parent}/builds/{build['id']}")
         found = [one["digest"] for one in ended.get("results", {}).get("images", []) if one["name"] == image]
         if ended["status"] != "SUCCESS" or not found:
             detail = ended.get("failureInfo", {}).get("detail") or ended.get("statusDetail") or "the log says why"
             raise BuildError(f"{name}: the build ended with {ended['status']}: {detail}\n  log: {ended.get('logUrl', 'unknown')}")
         return Built(name, f"{self._prefix}/{name}@{found[0]}", image, str(ended.get("statusDetail", "")))
+
+    def _clear(self) -> None:
+        """Deletes what killed commands have left of sources."""
+        with suppress(ProviderError):  # nobody waits for that
+            for one in self._google.call("storage.v1", "objects.list", bucket=self._bucket, prefix=f"{SOURCES}/").get("items", []):
+                if self._google.time() - dt.datetime.fromisoformat(one["timeCreated"]).timestamp() > LEFT_SECONDS:
+                    self._delete(one["name"], one["generation"])
+
+    def _delete(self, key: str, generation: str) -> None:
+        """That generation for good: without it a bucket with versions would keep it."""
+        with suppress(ProviderError):  # the next build deletes it
+            self._google.call("storage.v1", "objects.delete", bucket=self._bucket, object=key, generation=generation)
 
     def _body(self, name: str, image: str, key: str, generation: str) -> dict[str, Any]:
         return {
@@ -176,17 +234,18 @@ class LocalBuild:
     Args:
         tool: Its program.
         prefix: What an image's name begins with.
+        google: Where it is asked whether the same files were built before. (default: nowhere)
 
     Raises:
         MachineError: The program is not here.
     """
 
-    def __init__(self, tool: Tool, prefix: str, root: Path = ROOT) -> None:
+    def __init__(self, tool: Tool, prefix: str, root: Path = ROOT, google: Google | None = None) -> None:
         if shutil.which(tool) is None:
             others = [one for one in TOOLS if shutil.which(one)]
             instead = f"--with {others[0]}" if others else "leave --with out: Cloud Build builds"
             raise MachineError(f"{tool} is not on this machine\n  fix: install it, or {instead}")
-        self._tool, self._prefix, self._root = tool, prefix, root
+        self._tool, self._prefix, self._root, self._google = tool, prefix, root, google
 
     def build(self, name: str, say: Say) -> Built:
         """
@@ -195,6 +254,8 @@ class LocalBuild:
         """
         source = archive(name, self._root)
         image = f"{self._prefix}/{name}:{tag(source)}"
+        if self._google and (digest := pushed(self._google, self._prefix, name, tag(source))):
+            return Built(name, f"{self._prefix}/{name}@{digest}", image, SAME)
         with tempfile.TemporaryDirectory(prefix="accelform-image-") as place:
             folder = Path(place) / "context"
             with tarfile.open(fileobj=io.BytesIO(source)) as tar:
