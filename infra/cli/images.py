@@ -38,6 +38,7 @@ def build(
     images.check(names)
     _check(tool, account, cloud)
     file = _stack(stack, folder)
+    image_keys.check(file.path)
     builder = _builder(file, tool, account, cloud=cloud)
     found: list[Built] = []
     changed: list[str] = []
@@ -101,9 +102,15 @@ def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: b
     from infra.operate.images import CloudBuild, LocalBuild, account_of
 
     project, region, storage = _place(file)
-    repository = _existing(storage, "images").rpartition("/repositories/")[2] or names.resource(file.stack, "images")
-    of = re.match(r"projects/([^/]+)/", _existing(storage, "images"))
-    prefix = f"{region}-docker.pkg.dev/{of[1] if of else project}/{repository}"
+    prefix = f"{region}-docker.pkg.dev/{project}/{names.resource(file.stack, 'images')}"
+    if existing := _existing(storage, "images"):
+        of = re.fullmatch(rf"projects/([^/]+)/locations/{re.escape(region)}/repositories/([^/]+)", existing)
+        if of is None:
+            allowed = f"projects/PROJECT/locations/{region}/repositories/NAME"
+            raise SpecError(
+                str(file.path), [Problem("storage.images.existing", f"{existing[:80]!r} is no repository of {region}", allowed)]
+            )
+        prefix = f"{region}-docker.pkg.dev/{of[1]}/{of[2]}"
     sandbox = "" if tool else stack_sandbox(file.stack, cloud=cloud)
     google, _ = reach.of_project(project, sandbox)
     if tool is not None:

@@ -91,12 +91,21 @@ def check(wanted: Sequence[str], root: Path = ROOT) -> None:
 
 
 def archive(name: str, root: Path = ROOT) -> bytes:
-    """What an image is built from, as tar.gz: files that its Dockerfile copies, and that file. The same files are the same bytes."""
+    """
+    What an image is built from, as tar.gz: files that its Dockerfile copies, and that file. The same files are the same bytes.
+
+    Raises:
+        MachineError: A file cannot be read, or is not there.
+    """
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
         for path in _files(name, root):
             entry = tarfile.TarInfo(path.relative_to(root).as_posix())
-            content = path.read_bytes()
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                said = f"{path}: cannot be read, and the image {name} is built of it: {error.strerror}"
+                raise MachineError(f"{said}\n  fix: git checkout {entry.name}") from None
             entry.size, entry.mode = len(content), 0o755 if path.suffix == ".sh" else 0o644
             tar.addfile(entry, io.BytesIO(content))
     return packed.getvalue()
@@ -108,7 +117,12 @@ def _files(name: str, root: Path) -> Iterator[Path]:
     found = {dockerfile}
     for source in copied:
         found |= {path for path in (root / source).rglob("*") if path.is_file()} if (root / source).is_dir() else {root / source}
-    return iter(sorted(path for path in found if "__pycache__" not in path.parts and path.suffix != ".pyc"))
+    return iter(sorted(path for path in found if not _is_aside(path.relative_to(root))))
+
+
+def _is_aside(path: Path) -> bool:
+    """What tools and people leave beside the code: bytecode, and whatever is hidden, such as `.env` with somebody's secrets."""
+    return "__pycache__" in path.parts or path.suffix == ".pyc" or any(part.startswith(".") for part in path.parts)
 
 
 def tag(source: bytes) -> str:

@@ -82,6 +82,22 @@ def test_a_source_is_what_the_dockerfile_copies(root: Path) -> None:
     assert tag(archive("serve", root)) != tag(source)
 
 
+def test_what_is_hidden_is_not_sent(root: Path) -> None:
+    """Somebody's secrets and an editor's files would be in a layer."""
+    source = archive("serve", root)
+    (root / "workloads" / ".env").write_text("TOKEN=x")
+    (root / "workloads" / ".ipynb_checkpoints").mkdir()
+    (root / "workloads" / ".ipynb_checkpoints" / "a.py").write_text("x")
+    assert archive("serve", root) == source
+
+
+def test_fails_for_a_file_that_is_not_there(root: Path) -> None:
+    """It is named, with what brings it back."""
+    (root / "requirements" / "image-serve.lock").unlink()
+    with pytest.raises(MachineError, match=r"image-serve.lock: cannot be read, .* serve .*\n  fix: git checkout requirements/"):
+        archive("serve", root)
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_image_of_this_checkout_can_be_packed(name: str) -> None:
     """Within a few megabytes: no virtual environment, no cache."""
