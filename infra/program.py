@@ -10,6 +10,7 @@ from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
+from infra.components.builder import Builder
 from infra.components.endpoint import Endpoint
 from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
@@ -29,6 +30,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
+    if spec.images:
+        Builder("builder", placement=placement, storage=storage)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
     queued = any(one.queued for one in spec.tpu_slices.values())
     if spec.spend_caps or spec.models or served or queued:

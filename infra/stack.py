@@ -235,9 +235,11 @@ class StackSpec(Spec):
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
+            "cloudbuild.googleapis.com": bool(self.images),
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
             "compute.googleapis.com": self.needs_network,
+            "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
             "iam.googleapis.com": bool(ways),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),

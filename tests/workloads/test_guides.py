@@ -56,11 +56,16 @@ def test_routes_of_the_guide_are_answered() -> None:
         assert f"`{route}`" in GUIDE or f" {route}`" in GUIDE
 
 
+def block(name: str) -> dict[str, Any]:
+    """The part of a stack file that a guide has."""
+    [text] = re.findall(r"^```yaml\n(.*?)^```", (GUIDES / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return dict(YAML(typ="safe", pure=True).load(text))
+
+
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
     """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
     text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    job = StackSpec.load(stack_file(base | YAML(typ="safe", pure=True).load(block))).jobs["sft"]
+    job = StackSpec.load(stack_file(base | block("maxtext"))).jobs["sft"]
     told = {f"WL_{name.upper()}" for name in TrainSettings.__slots__} | {f"{DATA_PREFIX}{name.upper()}" for name in job.data}
 
     assert (job.command, job.program) == (["bash", "-c"], None)
@@ -115,3 +120,12 @@ def test_metrics_of_the_guide_are_those_that_are_reported() -> None:
     assert {name for name in reported if name.endswith("_50")} <= named <= set(reported)
     for variable in (events.VARIABLE, f"`{events.LOGS}/`"):
         assert variable in OURS["train-the-recommender"]
+
+
+def test_the_block_of_serving_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """The endpoint serves the model that the command before it uploads."""
+    spec = StackSpec.load(stack_file(base | block("serve")))
+    uploaded = re.search(r"--model-id=(\S+)", GUIDE)
+
+    assert uploaded
+    assert spec.endpoints["older"].model == f"projects/{spec.project}/locations/{spec.region}/models/{uploaded[1]}@default"
