@@ -20,11 +20,13 @@ from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.cluster import ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
+from infra.components.node_pool import NodePoolSpec
 from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
@@ -86,7 +88,6 @@ class StackSpec(Spec):
     later: ClassVar[dict[str, str]] = {
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
-        "clusters": "GKE clusters and node pools",
     }
 
     project: ProjectId
@@ -96,7 +97,8 @@ class StackSpec(Spec):
     region: Region
     """Region that everything in this file lives in."""
     environment: Literal["dev", "staging", "prod"]
-    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
+    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository,
+    clusters and node pools are protected."""
     owner: Label
     """Label of every resource that can carry one."""
     notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
@@ -105,6 +107,12 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU slices, by name."""
+    clusters: dict[Name, ClusterSpec] = {}
+    """GKE clusters, by name."""
+    node_pools: dict[Name, NodePoolSpec] = {}
+    """Nodes with accelerators in the clusters, by name."""
+    allow_replace: Annotated[list[Name], AfterValidator(distinct)] = []
+    """Node pools that the next update may make anew, which takes their capacity away for a while. Take the name out after it."""
     images: dict[Name, Image] = {}
     """Images of the stack's containers, by name: `runner` runs the jobs, `train`, `serve` and `tf` are those of the workloads. Each by its
     digest."""
@@ -129,8 +137,8 @@ class StackSpec(Spec):
         if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
-        problems += self._jobs()
-        if not self.tpu_slices and not self.jobs and "network" in self.model_fields_set:
+        problems += [*self._jobs(), *self._node_pools()]
+        if not self.has_network and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -181,6 +189,35 @@ class StackSpec(Spec):
         yield from models_of_jobs.problems(self.models, self.images, registered)
         yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
+    def _node_pools(self) -> Iterator[Problem]:
+        """What is wrong with the node pools beside the rest of the file: their cluster, and names that others have."""
+        systems = {system_pool(name) for name, one in self.clusters.items() if one.mode == "standard"}
+        for name, pool in self.node_pools.items():
+            cluster = self.clusters.get(pool.cluster)
+            if cluster is None:
+                allowed = ", ".join(nearest(pool.cluster, self.clusters) or self.clusters) or "a key of `clusters:`"
+                yield Problem(f"node_pools.{name}.cluster", f"{pool.cluster} is no key of clusters", allowed)
+            elif not cluster.own_nodes:
+                words = f"{pool.cluster} is Autopilot, which makes its nodes itself: pods ask for accelerators"
+                yield Problem(f"node_pools.{name}.cluster", words, "a Standard cluster", "remove the pool, or set `mode: standard`")
+            if name in systems or name in self.tpu_slices or name in self.jobs or name in self.clusters:
+                words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
+                yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")
+        for number, name in enumerate(self.allow_replace):
+            if name not in self.node_pools:
+                allowed = ", ".join(nearest(name, self.node_pools) or self.node_pools) or "a key of `node_pools:`"
+                yield Problem(f"allow_replace.{number}", f"{name} is no key of node_pools", allowed)
+
+    @property
+    def own_clusters(self) -> bool:
+        """Whether a cluster is made."""
+        return any(not one.existing for one in self.clusters.values())
+
+    @property
+    def has_network(self) -> bool:
+        """Whether anything of the stack stands in its network."""
+        return bool(self.tpu_slices or self.jobs or self.own_clusters)
+
     @property
     def registered(self) -> dict[str, str]:
         """The job that registers a model's versions, by model."""
@@ -194,6 +231,7 @@ class StackSpec(Spec):
         """What the catalogue says to every accelerator of the file."""
         yield from (judge(one.wish) for one in self.tpu_slices.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
+        yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
     @property
     def confirmations(self) -> tuple[by_name.Confirmation, ...]:
@@ -220,8 +258,9 @@ class StackSpec(Spec):
             "cloudbilling.googleapis.com": True,
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": bool(ways),  # the network too
-            "iam.googleapis.com": bool(ways),
+            "compute.googleapis.com": bool(ways or self.clusters),  # the network too
+            "container.googleapis.com": bool(self.clusters),
+            "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),
             "run.googleapis.com": bool(self.jobs),
