@@ -20,7 +20,7 @@ from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
-from infra.components.cluster import ClusterSpec, system_pool
+from infra.components.cluster import NODES_MAX, ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
@@ -203,6 +203,13 @@ class StackSpec(Spec):
             if name in systems or name in self.tpu_slices or name in self.jobs or name in self.clusters:
                 words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
                 yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")
+        for key, cluster in self.clusters.items():
+            if cluster.mode == "standard" and not cluster.secondary_ranges:
+                most = cluster.system_pool.max_nodes + sum(one.bounds()[1] for one in self.node_pools.values() if one.cluster == key)
+                if most > NODES_MAX:
+                    words = f"its pools may have {most} nodes together, and its range for pods is enough for {NODES_MAX}"
+                    fix = "name a larger range under `secondary_ranges`, or part it into two clusters"
+                    yield Problem(f"clusters.{key}", words, f"{NODES_MAX} or less", fix)
         for number, name in enumerate(self.allow_replace):
             if name not in self.node_pools:
                 allowed = ", ".join(nearest(name, self.node_pools) or self.node_pools) or "a key of `node_pools:`"

@@ -9,42 +9,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import pulumi
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
 
 from infra import gcp, names
-from infra.catalog import confirmed, gpu_zones, zones
+from infra.catalog import gpu_zones, zones
 from infra.catalog.fits import Verdict, judge
 from infra.catalog.fits_thing import meant
-from infra.catalog.gpu_machines import GpuMachine
 from infra.catalog.places import region_of
 from infra.catalog.tpu import TpuShape
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import pool_nodes, tpu_host
+from infra.components import pool_checks, pool_nodes, tpu_host
 from infra.components.cluster import Cluster, ClusterSpec, node_config
-from infra.components.placement import Placement, region_of_file
+from infra.components.placement import Placement
+from infra.components.pool_nodes import QUEUED, Way
 from infra.components.pool_parts import NODES_MAX, AutoscaleSpec, Key, SharingSpec, TaintSpec, UpgradeSpec, Value
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
-from infra.errors import Problem, ProblemsError
+from infra.errors import ProblemsError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern
-
-Way = Literal["on-demand", "spot", "flex-start", "queued-provisioning", "reservation"]
-QUEUED = ("flex-start", "queued-provisioning")
-"""Ways that wait for capacity. Their nodes end by themselves, are not repaired, and are upgraded by being made anew.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/dws, read 2026-11."""
-FAMILIES_BEYOND = ("a4x-highgpu", "a4x-maxgpu")
-"""Series whose nodes need networks of their own beside the cluster's, and are of Arm: nothing here makes them."""
-FIELD_OF = {"zone": "zones", "placement": "compact", "api": "accelerator_type", "region": "zones"}
-"""Keys of the stack file, by the part of a wish that they are."""
 
 
 class NodePoolSpec(Spec):
     """What one node pool is. Checked before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
-        "total_max": "say `autoscale: {max: ...}`: it counts all zones together, and for a slice of several hosts it is its hosts",
         "node_count": "say `nodes`, all zones together",
         "spot": "say `provisioning: spot`",
     }
@@ -99,13 +89,8 @@ class NodePoolSpec(Spec):
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
-        problems = [*self._of_one_way(), *self._of_scale()]
-        host = self._host()
-        if host is not None:
-            problems += [*self._of_host(host), *self._of_gpus(host)]
-        problems += self._of_catalogue(host, info)
-        if problems:
-            raise ProblemsError(problems)
+        if found := list(pool_checks.problems(self, self._host(), info)):
+            raise ProblemsError(found)
         return self
 
     # What it is.
@@ -142,7 +127,7 @@ class NodePoolSpec(Spec):
             zone=zone,
             provisioning=self.way,
             placement="compact" if self.compact else "",
-            nodes=None if self.nodes == 1 else self.nodes,
+            nodes=self.nodes,
             partition=self.partition or "",
         )
 
@@ -159,7 +144,12 @@ class NodePoolSpec(Spec):
             return []
         rows = zones.offers(host) if isinstance(host, TpuShape) else gpu_zones.offers(host)
         able = sorted(row.zone for row in rows if row.trust != "low" and region_of(row.zone) == region)
-        return [zone for zone in able if not any(one.part in ("zone", "provisioning") for one in judge(self.wish(zone)).reasons)]
+        anyway = {one.message for one in judge(self.wish("")).reasons}  # what is wrong wherever it stands takes no zone away
+        return [
+            zone
+            for zone in able
+            if not any(one.part in ("zone", "provisioning") and one.message not in anyway for one in judge(self.wish(zone)).reasons)
+        ]
 
     def bounds(self) -> tuple[int, int]:
         """Nodes at least and at most, all zones together."""
@@ -171,143 +161,6 @@ class NodePoolSpec(Spec):
             return self.autoscale.min, self.autoscale.max
         assert self.nodes is not None, "it was checked"
         return self.nodes, self.nodes
-
-    # What speaks against it.
-
-    def _of_one_way(self) -> Iterator[Problem]:
-        way = self.provisioning
-        if self.reservation and way != "reservation":
-            fix = "remove it, or set `provisioning: reservation`"
-            yield Problem("reservation", f"{way} capacity cannot consume a reservation: a pool is got in one way", fix=fix)
-        if way == "reservation" and not self.reservation:
-            yield Problem("reservation", "is missing: the reservation to consume, by name")
-        if self.max_run_minutes and way not in QUEUED:
-            yield Problem("max_run_minutes", f"{way} nodes have no limit", fix="remove it, or set `provisioning: flex-start`")
-        if way in QUEUED and self.autoscale is None:
-            message = f"is missing: {way} nodes come when there is capacity, from none"
-            yield Problem("autoscale", message, "{max: ...}", "say it instead of `nodes`" if self.nodes else "")
-        if way in QUEUED and self.autoscale and self.autoscale.min:
-            yield Problem("autoscale.min", f"{way} nodes begin with none", "0")
-        if way in QUEUED and self.autoscale and self.autoscale.location_policy != "any":
-            yield Problem("autoscale.location_policy", f"{way} nodes come where the capacity is", "any")
-        if way in QUEUED and "upgrade" in self.model_fields_set:
-            yield Problem("upgrade", f"does nothing: {way} nodes are upgraded by being made anew", fix="remove it")
-
-    def _of_scale(self) -> Iterator[Problem]:
-        if self.nodes is not None and self.autoscale is not None:
-            message = "is said beside autoscale: two would decide how many there are"
-            yield Problem("nodes", message, "one of the two", "remove it; or remove autoscale, for a fixed number")
-
-    def _of_host(self, host: pool_nodes.Host) -> Iterator[Problem]:
-        scale = self.autoscale
-        if isinstance(host, TpuShape) and not host.single_host:
-            if scale and scale.min:
-                yield Problem("autoscale.min", f"is not for {_named(host)}: it has all of its {host.hosts} nodes, or none", "0")
-            if scale and scale.max not in (None, host.hosts):
-                words = f"{scale.max} is not the nodes of {_named(host)}: a pool is one slice of {host.hosts}"
-                yield Problem("autoscale.max", words, f"{host.hosts}, or nothing", "more slices are more pools")
-            if scale and scale.location_policy != "any":
-                yield Problem("autoscale.location_policy", "would part a slice: it stands in one zone", "any")
-        elif scale is None and self.nodes is None and self.provisioning not in QUEUED:
-            yield Problem("autoscale", "is missing, and so is nodes: how many there are", "{min: 0, max: ...}, or nodes: ...")
-        elif scale and scale.max is None:
-            yield Problem("autoscale.max", "is missing: nodes at most, all zones together", f"1 to {NODES_MAX}")
-        elif scale and scale.max is not None and scale.max < scale.min:
-            yield Problem("autoscale.max", f"{scale.max} is below min", f"{scale.min} or more")
-        if self.provisioning == "queued-provisioning" and isinstance(host, TpuShape):
-            yield Problem("provisioning", "queued-provisioning is for GPUs", "flex-start, spot, on-demand, reservation")
-
-    def _of_gpus(self, host: pool_nodes.Host) -> Iterator[Problem]:
-        if isinstance(host, TpuShape):
-            for key in ("driver", "sharing", "local_ssds"):
-                if key in self.model_fields_set:
-                    yield Problem(key, f"is for GPUs, and {_named(host)} is a TPU", fix="remove it")
-            return
-        if host.series in FAMILIES_BEYOND:
-            words = f"{host.machine_type} needs networks of its own beside the cluster's, which are not made here"
-            yield Problem("machine_type", words, "machines whose GPUs do with one network, up to A4")
-        if isinstance(host, GpuMachine) and host.gpus != int(host.gpus):
-            yield Problem("machine_type", f"{host.machine_type} has a part of a GPU: no source tells how GKE counts it", "g4-standard-48")
-        allowed = pool_nodes.local_ssds(host)
-        if self.local_ssds and self.local_ssds not in allowed:
-            words = f"{self.local_ssds} is not how many local SSDs {host.machine_type} has"
-            yield Problem("local_ssds", words, ", ".join(map(str, allowed)) or "none that a source tells")
-        if self.partition and self.autoscale and not self.autoscale.min:
-            words = "is 0: no recorded case shows that a pool of GPUs that are cut into parts comes back from none"
-            yield Problem("autoscale.min", words, "1 or more, or nodes: ...")
-        if self.partition and self.sharing and self.sharing.strategy == "mps":
-            yield Problem("sharing.strategy", "mps does not go with GPUs that are cut into parts", "time-sharing")
-
-    def _of_catalogue(self, host: pool_nodes.Host | None, info: ValidationInfo) -> Iterator[Problem]:
-        region = region_of_file(info)
-        if self.zones and region and (outside := [one for one in self.zones if region_of(one) != region]):
-            yield Problem("zones", f"{', '.join(outside)}: not in the stack's region", f"zones of {region}")
-            return
-        there = self.zones_in(region) if region else self.zones or []
-        verdicts = [judge(self.wish(zone)) for zone in there or [""]]
-        sure = (info.context or {}).get("confirmed", ())
-        seen: set[tuple[str, str]] = set()
-        for verdict in verdicts:
-            if confirmed.covers(sure, verdict):
-                continue
-            for reason in verdict.reasons:
-                if reason.part == "zone" and not verdict.wish.zone:
-                    continue  # said below
-                found = _as_problem(self, verdict, reason.part)
-                if (found.path, found.message) not in seen:
-                    seen.add((found.path, found.message))
-                    yield found
-        if host is None:
-            return
-        if region and not there:
-            yield self._nowhere(host, region)
-        yield from self._of_one_zone(host, there)
-
-    def _nowhere(self, host: pool_nodes.Host, region: str) -> Problem:
-        rows: Any = zones.offers(host) if isinstance(host, TpuShape) else gpu_zones.offers(host)
-        others = ", ".join(sorted({row.region for row in rows if row.trust != "low"}))
-        words = f"no zone of {region} is known to offer {_named(host)} as {self.provisioning}"
-        fix = f"write a stack file for one of these regions; or name zones and say under `confirmed` how you know: what {_named(host)}"
-        return Problem("zones", words, others, fix)
-
-    def _of_one_zone(self, host: pool_nodes.Host, there: list[str]) -> Iterator[Problem]:
-        if len(there) > 1:
-            why = ""
-            if isinstance(host, TpuShape) and not host.single_host:
-                why = f"{_named(host)} is one slice, and a slice stands in one zone"
-            elif self.provisioning == "reservation":
-                why = "a reservation is of one zone"
-            elif self.compact:
-                why = "compact nodes stand in one zone"
-            if why:
-                yield Problem("zones", why, f"one of {', '.join(there)}")
-            elif self.nodes and self.nodes % len(there):
-                words = f"{self.nodes} do not part evenly over {len(there)} zones ({', '.join(there)}), and GKE counts nodes by the zone"
-                yield Problem("nodes", words, f"a multiple of {len(there)}, or one zone under `zones`")
-
-
-def _named(host: pool_nodes.Host) -> str:
-    """What a host is called: a slice by its type and topology."""
-    if isinstance(host, TpuShape):
-        return f"{host.accelerator_type} ({host.topology})" if host.topology else host.accelerator_type
-    return host.machine_type if isinstance(host, GpuMachine) else f"{host.accelerator_type} on {host.machine_type}"
-
-
-def _as_problem(spec: NodePoolSpec, verdict: Verdict, part: str) -> Problem:
-    """A reason of the catalogue, at the key of the stack file that it is about."""
-    reason = next(one for one in verdict.reasons if one.part == part)
-    path = FIELD_OF.get(part, part)
-    where = f"{verdict.wish.zone}: " if verdict.wish.zone and part in ("zone", "provisioning") else ""
-    got = {"zone": verdict.wish.zone, "provisioning": spec.provisioning}.get(part) or getattr(spec, path, None)
-    words = f"{where}{got} {reason.message}" if got and part != "zone" else f"{where}{reason.message}"
-    allowed = ", ".join(reason.allowed)
-    if part in ("zone", "provisioning") and not allowed:
-        allowed = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
-    fix = ""
-    if reason.kind in ("unknown", "unconfirmed"):
-        what = verdict.wish.accelerator_type or verdict.wish.machine_type
-        fix = f"if you know it, write `accelform:confirmed: [{{what: {what}, zone: {verdict.wish.zone}, because: how you know}}]`"
-    return Problem(path, words, allowed, fix)
 
 
 class NodePool(pulumi.ComponentResource):

@@ -13,6 +13,11 @@ Strategy = Literal["time-sharing", "mps"]
 Effect = Literal["no-schedule", "prefer-no-schedule", "no-execute"]
 Host = TpuShape | GpuMachine | Attached
 
+Way = Literal["on-demand", "spot", "flex-start", "queued-provisioning", "reservation"]
+QUEUED = ("flex-start", "queued-provisioning")
+"""Ways that wait for capacity. Their nodes end by themselves, are not repaired, and are upgraded by being made anew.
+Source: https://cloud.google.com/kubernetes-engine/docs/concepts/dws, read 2026-11."""
+
 DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "none": "INSTALLATION_DISABLED"}
 """Source: discovery document container v1, `GPUDriverInstallationConfig`. `SPECIFIC` is newer than the provider."""
 STRATEGIES = {"time-sharing": "TIME_SHARING", "mps": "MPS"}
@@ -27,19 +32,11 @@ N1_SSD = (*range(1, 9), 16, 24)
 """How many local SSDs a machine of N1 may have. Source: https://cloud.google.com/compute/docs/disks/local-ssd, read 2026-11."""
 
 
-def is_tpu(host: Host) -> bool:
-    return isinstance(host, TpuShape)
-
-
 def boot_disk(host: Host) -> str:
     """Type of a node's boot disk; v3 and v4 are older than Hyperdisk."""
     if isinstance(host, TpuShape):
         return BOOT_DISK_TYPE.get(host.generation, "pd-balanced")
     return "hyperdisk-balanced" if host.series in HYPERDISK_ONLY else "pd-balanced"
-
-
-def machine_type(host: Host) -> str:
-    return host.machine_type
 
 
 def gpus_of(host: GpuMachine | Attached) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -22,8 +22,14 @@ Value = Annotated[str, pattern(LABEL_VALUE, "is not the value of a label of Kube
 class AutoscaleSpec(Spec):
     """How many nodes stand, as pods ask for them: all zones together."""
 
+    never: ClassVar[dict[str, str]] = {
+        "total_max": "`max` counts all zones together; of a slice of several hosts it is its hosts",
+        "total_min": "`min` counts all zones together",
+    }
+
     min: Annotated[WholeNumber, Field(ge=0, le=NODES_MAX)] = 0
-    """Nodes that stay when no pod needs them. Raising it adds none: they come with pods that need them."""
+    """Nodes that stay when no pod needs them. Raising it adds none: they come with pods that need them. A new pool begins with as many in
+    each zone, so that it has them all, and the autoscaler takes away what is more."""
     max: Annotated[WholeNumber, Field(ge=1, le=NODES_MAX)] | None = None
     """Nodes at most. Required, but for a slice of several hosts: it has all of its nodes, or none."""
     location_policy: Literal["any", "balanced"] = "any"

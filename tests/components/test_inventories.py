@@ -85,6 +85,7 @@ def test_every_component_has_an_inventory() -> None:
         "images",
         "job_machine",
         "maintenance",
+        "pool_checks",
         "pool_nodes",
         "pool_parts",
     }
