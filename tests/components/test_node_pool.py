@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -22,34 +23,42 @@ from infra.program import declare
 from infra.stack import StackSpec
 
 Write = Callable[..., Path]
+Said = Callable[..., dict[str, Any]]
 STANDARD = {"main": {"mode": "standard"}}
 L4 = {"cluster": "main", "machine_type": "g2-standard-8", "provisioning": "spot", "autoscale": {"max": 4}}
 
 
 @pytest.fixture
-def file(base: dict[str, Any], stack_file: Write) -> Callable[..., Path]:
-    """Writes a stack file with one cluster and these node pools."""
+def said(base: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """Configuration of a stack with one cluster and these node pools."""
 
-    def write(region: str = "us-central1", clusters: dict[str, Any] = STANDARD, more: dict[str, Any] | None = None, **pools: Any) -> Path:
-        said = {"region": region, "clusters": clusters, "node_pools": {name: {"cluster": "main"} | pool for name, pool in pools.items()}}
-        return stack_file(base | {f"accelform:{key}": value for key, value in (said | (more or {})).items()})
+    def write(
+        region: str = "us-central1", clusters: dict[str, Any] = STANDARD, more: dict[str, Any] | None = None, **pools: Any
+    ) -> dict[str, Any]:
+        keys = {"region": region, "clusters": clusters, "node_pools": {name: {"cluster": "main"} | pool for name, pool in pools.items()}}
+        return base | {f"accelform:{key}": value for key, value in (keys | (more or {})).items()}
 
     return write
 
 
-def declared(path: Path) -> dict[tuple[str, str], Declared]:
-    spec = StackSpec.load(path)
+def read(config: dict[str, Any]) -> StackSpec:
+    """As the engine hands it over: without a file, whose reading takes most of a test's time."""
+    return StackSpec.from_engine({key: one if isinstance(one, str) else json.dumps(one) for key, one in config.items()}, "the engine")
+
+
+def declared(config: dict[str, Any]) -> dict[tuple[str, str], Declared]:
+    spec = read(config)
     made = collect(lambda: declare(spec, "try"), "try")
     return {(one.type.rpartition(":")[2], one.name): one for one in made if not one.is_component}
 
 
-def pools(path: Path) -> dict[str, Declared]:
-    return {name: one for (kind, name), one in declared(path).items() if kind == "NodePool"}
+def pools(config: dict[str, Any]) -> dict[str, Declared]:
+    return {name: one for (kind, name), one in declared(config).items() if kind == "NodePool"}
 
 
-def refused(path: Path) -> dict[str, str]:
+def refused(config: dict[str, Any]) -> dict[str, str]:
     with pytest.raises(SpecError) as caught:
-        StackSpec.load(path)
+        read(config)
     return {one.path.removeprefix("node_pools.one."): f"{one.message} | {one.allowed} | {one.fix}" for one in caught.value.problems}
 
 
@@ -59,23 +68,23 @@ def a_zone(shape: tpu.TpuShape) -> str:
     return next((zone for zone in able if zone.startswith("us-central1")), able[0])
 
 
-def alone(**said: Any) -> NodePoolSpec:
+def alone(**keys: Any) -> NodePoolSpec:
     """A pool, checked without a region."""
-    return NodePoolSpec.model_validate({"cluster": "main"} | said)
+    return NodePoolSpec.model_validate({"cluster": "main"} | keys)
 
 
 SINGLE = sorted((one for one in tpu.shapes().values() if one.single_host and one.machine_type), key=lambda one: one.accelerator_type)
 SEVERAL = [one for one in tpu.shapes().values() if not one.single_host and one.machine_type and one.topology and "limit" not in one.notes]
 
 
-def test_no_slice_of_one_host_has_a_placement(file: Callable[..., Path]) -> None:
+def test_no_slice_of_one_host_has_a_placement(said: Said) -> None:
     """Whatever its chips: AI-Hypercomputer/xpk pull requests 595 and 822. Its limits count all zones together."""
     by_region: dict[str, dict[str, Any]] = {}
     for shape in SINGLE:
         zone = a_zone(shape)
         pool = {"accelerator_type": shape.accelerator_type, "zones": [zone], "provisioning": "on-demand", "autoscale": {"max": 3}}
         by_region.setdefault(region_of(zone), {})[f"p-{shape.accelerator_type}"] = pool
-    found = {name: one for region, said in by_region.items() for name, one in pools(file(region, **said)).items()}
+    found = {name: one for region, some in by_region.items() for name, one in pools(said(region, **some)).items()}
     assert len(SINGLE) > 9
     for shape in SINGLE:
         one = found[f"p-{shape.accelerator_type}"]
@@ -93,10 +102,10 @@ def test_nodes_of_every_slice_are_its_hosts() -> None:
         assert (nodes * shape.chips_per_host, chips_of(shape.topology)) == (shape.chips, shape.chips), shape.accelerator_type
 
 
-def test_a_gang_is_counted_by_chips_and_not_by_cores(file: Callable[..., Path]) -> None:
+def test_a_gang_is_counted_by_chips_and_not_by_cores(said: Said) -> None:
     """tpu7x-128 counts cores: 64 chips, 4x4x4, 16 nodes (AI-Hypercomputer/xpk issue 751 asked for 16 where 8 was right)."""
     pool = {"accelerator_type": "tpu7x-128", "zones": ["us-central1-c"], "provisioning": "on-demand"}
-    found = declared(file(one=pool))
+    found = declared(said(one=pool))
     assert found["NodePool", "one"].get("nodeCount") == 16
     assert found["ResourcePolicy", "one"].get("workloadPolicy.acceleratorTopology") == "4x4x4"
 
@@ -113,7 +122,7 @@ def test_two_machines_with_four_chips_are_a_slice_too(machine_type: str, topolog
 BUILT_IN = [one for one in gpu_machines.machines().values() if one.gpus == int(one.gpus) and not one.series.startswith("a4x")]
 
 
-def test_every_machine_with_gpus_is_a_pool(file: Callable[..., Path]) -> None:
+def test_every_machine_with_gpus_is_a_pool(said: Said) -> None:
     """Its GPUs, their number, its driver, its zones, its disks and the local SSDs that come with it are those of the catalogue."""
     by_region: dict[str, dict[str, Any]] = {}
     known = []
@@ -126,7 +135,7 @@ def test_every_machine_with_gpus_is_a_pool(file: Callable[..., Path]) -> None:
         pool = {"machine_type": machine.machine_type, "provisioning": way, "autoscale": {"max": 2}}
         by_region.setdefault(region, {})[machine.machine_type] = pool
         known.append((machine, {row.zone for row in offered if row.region == region}))
-    found = {name: one for region, said in by_region.items() for name, one in pools(file(region, **said)).items()}
+    found = {name: one for region, some in by_region.items() for name, one in pools(said(region, **some)).items()}
     assert len(known) > 20
     for machine, there in known:
         one = found[machine.machine_type]
@@ -139,11 +148,11 @@ def test_every_machine_with_gpus_is_a_pool(file: Callable[..., Path]) -> None:
         assert one.get("nodeConfig.ephemeralStorageLocalSsdConfig.localSsdCount") == bundled
 
 
-def test_gpus_on_n1_stand_where_they_are_offered(file: Callable[..., Path]) -> None:
+def test_gpus_on_n1_stand_where_they_are_offered(said: Said) -> None:
     """Of a regional cluster not every zone has the GPU: terraform-google-kubernetes-engine issue 263."""
     gpus = ["nvidia-tesla-t4", "nvidia-tesla-v100", "nvidia-tesla-p100"]
     n1 = {"machine_type": "n1-standard-8", "count": 1, "provisioning": "spot", "autoscale": {"max": 2}}
-    found = pools(file("us-east1", **{one: n1 | {"accelerator_type": one} for one in gpus}))
+    found = pools(said("us-east1", **{one: n1 | {"accelerator_type": one} for one in gpus}))
     for gpu in gpus:
         attached = gpu_machines.Attached("n1-standard-8", gpu, 1, "")
         there = sorted(row.zone for row in gpu_zones.offers(attached) if row.region == "us-east1" and row.trust != "low")
@@ -202,71 +211,78 @@ REFUSALS: list[tuple[str, str, dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("region", "pool", "key", "words"), [one[1:] for one in REFUSALS], ids=[one[0] for one in REFUSALS])
-def test_fails_where_it_cannot_be(region: str, pool: dict[str, Any], key: str, words: str, file: Callable[..., Path]) -> None:
+def test_fails_where_it_cannot_be(region: str, pool: dict[str, Any], key: str, words: str, said: Said) -> None:
     """Each kind of wrong pool is refused at its key, with what would do."""
-    found = refused(file(region, one=pool))
+    found = refused(said(region, one=pool))
     assert words in found.get(key, ""), found
 
 
-def test_fails_in_autopilot(file: Callable[..., Path]) -> None:
+def test_fails_in_autopilot(said: Said) -> None:
     """Autopilot makes its nodes itself."""
-    assert "makes its nodes itself" in refused(file(clusters={"main": {"mode": "autopilot"}}, one=L4))["cluster"]
+    assert "makes its nodes itself" in refused(said(clusters={"main": {"mode": "autopilot"}}, one=L4))["cluster"]
 
 
-def test_fails_where_names_meet(file: Callable[..., Path]) -> None:
+def test_fails_where_names_meet(said: Said) -> None:
     """Whoever has the name of another part could not be told from it in a bill."""
-    found = refused(file(**{"main-system": L4, "main": L4}))
+    found = refused(said(**{"main-system": L4, "main": L4}))
     assert {key for key in found if key.startswith("node_pools.")} == {"node_pools.main-system", "node_pools.main"}
 
 
-def test_fails_where_the_range_for_pods_is_too_small(file: Callable[..., Path]) -> None:
+def test_fails_where_the_range_for_pods_is_too_small(said: Said) -> None:
     """1,024 nodes have addresses for their pods; the system pool counts."""
     several = {f"p{number}": L4 | {"autoscale": {"max": 600}} for number in range(2)}
-    assert "1203 nodes" in refused(file(**several))["clusters.main"]
+    assert "1203 nodes" in refused(said(**several))["clusters.main"]
 
 
-def test_what_nobody_lists_can_be_confirmed_by_name(file: Callable[..., Path]) -> None:
+def test_what_nobody_lists_can_be_confirmed_by_name(said: Said) -> None:
     """A zone that no source has is taken on somebody's word."""
     pool = {"machine_type": "g2-standard-8", "zones": ["us-east5-a"], "provisioning": "spot", "autoscale": {"max": 1}}
-    assert "g2-standard-8" in refused(file("us-east5", one=pool))["zones"]
+    assert "g2-standard-8" in refused(said("us-east5", one=pool))["zones"]
     sure = {"confirmed": [{"what": "g2-standard-8", "zone": "us-east5-a", "because": "seen in the console on 2026-11-29"}]}
-    assert declared(file("us-east5", more=sure, one=pool))["NodePool", "one"].get("nodeLocations") == ["us-east5-a"]
+    assert declared(said("us-east5", more=sure, one=pool))["NodePool", "one"].get("nodeLocations") == ["us-east5-a"]
 
 
-def test_a_pool_waits_for_the_system_pool(file: Callable[..., Path]) -> None:
+def test_a_pool_waits_for_the_system_pool(said: Said) -> None:
     """GKE taints GPU nodes only where a pool without GPUs was there before: terraform-google-kubernetes-engine issue 703."""
-    found = declared(file(one=L4))
+    found = declared(said(one=L4))
     needed = {found["NodePool", "main-system"].urn, found["RouterNat", "network"].urn, found["IAMMember", "gke-main-nodes"].urn}
     assert needed <= set(found["NodePool", "one"].dependencies)
     assert found["NodePool", "main-system"].get("nodeConfig.guestAccelerators") is None
 
 
-def test_another_pool_touches_nothing(file: Callable[..., Path]) -> None:
+def test_another_pool_touches_nothing(said: Said) -> None:
     """With a pool more, the cluster and the pools before are word for word what they were: keras-team/kinetic pull request 312."""
-    before = declared(file(one=L4 | {"labels": {"team": "ml"}}))
-    after = declared(file(one=L4 | {"labels": {"team": "ml"}}, two={"accelerator_type": "v5litepod-4", "zones": ["us-central1-a"], "provisioning": "spot", "nodes": 1}))  # fmt: skip
+    before = declared(said(one=L4 | {"labels": {"team": "ml"}}))
+    after = declared(said(one=L4 | {"labels": {"team": "ml"}}, two={"accelerator_type": "v5litepod-4", "zones": ["us-central1-a"], "provisioning": "spot", "nodes": 1}))  # fmt: skip
     assert {key: one.inputs for key, one in after.items() if key in before} == {key: one.inputs for key, one in before.items()}
     assert {key[1] for key in after.keys() - before.keys() if key[0] == "NodePool"} == {"two"}
 
 
-def test_a_cluster_alone_has_no_accelerators(file: Callable[..., Path]) -> None:
+def test_a_cluster_alone_has_no_accelerators(said: Said) -> None:
     """No pool of GPUs comes by itself: kubeflow/kubeflow issue 1389. Pools are never inside of the cluster."""
-    found = declared(file("europe-west4"))
+    found = declared(said("europe-west4"))
     assert [name for kind, name in found if kind == "NodePool"] == ["main-system"]
     assert found["Cluster", "main"].get("nodePools") is None
 
 
-def test_data_of_staging_and_prod_keeps_its_capacity(file: Callable[..., Path]) -> None:
+def test_data_of_staging_and_prod_keeps_its_capacity(said: Said) -> None:
     """There a pool is not made anew, nor taken away, unless the file names it."""
-    found = pools(file(more={"environment": "prod", "allow_replace": ["one"]}, one=L4, two=L4))
+    found = pools(said(more={"environment": "prod", "allow_replace": ["one"]}, one=L4, two=L4))
     assert (found["one"].protect, found["two"].protect) == (False, True)
 
 
-def looked_at(path: Path) -> Checked:
-    return check(stack_files([str(path)], path.parent)[0])
+@pytest.fixture
+def looked_at(stack_file: Write) -> Callable[[dict[str, Any]], Checked]:
+    """What `accelform check` says of a configuration."""
+
+    def look(config: dict[str, Any]) -> Checked:
+        path = stack_file(config)
+        return check(stack_files([str(path)], path.parent)[0])
+
+    return look
 
 
-def test_every_rule_holds_of_what_is_declared(file: Callable[..., Path]) -> None:
+def test_every_rule_holds_of_what_is_declared(said: Said, looked_at: Callable[..., Checked]) -> None:
     """Clusters of both modes and pools of every kind break no rule."""
     clusters = STANDARD | {"auto": {"mode": "autopilot"}}
     several = {
@@ -275,17 +291,17 @@ def test_every_rule_holds_of_what_is_declared(file: Callable[..., Path]) -> None
         "iron": {"accelerator_type": "tpu7x-16", "zones": ["us-central1-c"], "provisioning": "on-demand"},
         "queued": {"machine_type": "a3-highgpu-8g", "provisioning": "queued-provisioning", "autoscale": {"max": 2}},
     }
-    assert looked_at(file(clusters=clusters, **several)).findings == []
+    assert looked_at(said(clusters=clusters, **several)).findings == []
 
 
-def test_what_may_be_meant_otherwise_is_said(file: Callable[..., Path]) -> None:
+def test_what_may_be_meant_otherwise_is_said(said: Said, looked_at: Callable[..., Checked]) -> None:
     """A minimum, more clients than GKE is said to allow, and a name that was left in `allow_replace`."""
     one = L4 | {"autoscale": {"min": 1, "max": 2}, "sharing": {"strategy": "time-sharing", "clients": 64}}
-    found = looked_at(file(one=one, more={"allow_replace": ["one"]})).warnings
+    found = looked_at(said(one=one, more={"allow_replace": ["one"]})).warnings
     assert [warning.check for warning in found] == ["node_pools.one.autoscale.min", "node_pools.one.sharing.clients", "allow_replace"]
 
 
-def test_pools_cost_their_nodes_at_most(file: Callable[..., Path]) -> None:
+def test_pools_cost_their_nodes_at_most(said: Said, looked_at: Callable[..., Checked]) -> None:
     """
     Written out, in us-central1: a spot pool of 0 to 8 g2-standard-8 at 0.8536243 on demand at most, with 100 GiB at 0.10; a v5e slice of
     16 chips at 1.20 on demand at most, on 4 nodes; the cluster at 0.10; the system pool of 1 to 3 e2-standard-4 at 0.13402280.
@@ -294,7 +310,7 @@ def test_pools_cost_their_nodes_at_most(file: Callable[..., Path]) -> None:
         "one": L4 | {"autoscale": {"max": 8}},
         "slice": {"accelerator_type": "v5litepod-16", "zones": ["us-central1-a"], "provisioning": "spot", "autoscale": {}},
     }
-    lines = {(line.resource, line.what): line for line in looked_at(file(**several)).estimate.lines}
+    lines = {(line.resource, line.what): line for line in looked_at(said(**several)).estimate.lines}
 
     def month(*key: str) -> tuple[Decimal, Decimal]:
         found = lines[key].usd_month  # type: ignore[index]
