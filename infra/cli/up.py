@@ -52,19 +52,14 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
 
 def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, list[str]]:
     """Node pools that may be made anew, by stack: those that its file names, and those of *named* that it has."""
-    from infra.errors import Problem, SpecError, nearest
+    from infra.errors import Problem, SpecError
     from infra.stack import StackSpec
 
     specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
     known = sorted({name for spec in specs.values() for name in spec.node_pools})
     if wrong := [name for name in named if name not in known]:
-        problems = [
-            Problem(
-                "--allow-replace", f"{name!r} is no node pool of these stacks", ", ".join(nearest(name, known) or known) or "none has one"
-            )
-            for name in wrong
-        ]
-        raise SpecError("up", problems)
+        allowed = ", ".join(known) or "none has one"
+        raise SpecError("up", [Problem("--allow-replace", f"{name!r} is no node pool of these stacks", allowed) for name in wrong])
     return {
         stack: list(dict.fromkeys([*spec.allow_replace, *(name for name in named if name in spec.node_pools)]))
         for stack, spec in specs.items()

@@ -36,12 +36,10 @@ Source: https://cloud.google.com/kubernetes-engine/docs/how-to/service-accounts,
 PULLS = "roles/artifactregistry.reader"
 SYSTEM_SERIES = ("e2", "n2", "n2d", "n1")
 """Machines of the system pool: those that stand in every region and take Persistent Disk."""
-POD_RANGES = {"standard": "/14", "autopilot": "/17"}
-SERVICE_RANGE = "/20"
-"""Sizes of the free ranges that GKE takes in the network: what it takes itself where nothing is said.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips, read 2026-11."""
 NODES_MAX = 1024
-"""Nodes of a Standard cluster: each has 256 of its 262,144 addresses for pods."""
+"""Nodes of a Standard cluster: GKE takes a free range of 262,144 addresses for pods, and gives 256 of them to each node. The sizes are not
+written: the provider would see what became of them as a change at every refresh.
+Source: https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips, read 2026-11."""
 RANGE_NAME = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 METRICS = ["SYSTEM_COMPONENTS", "DCGM", "JOBSET"]
 """What is measured beside pods' own metrics: DCGM reads the GPUs, JOBSET the jobs of several hosts.
@@ -258,7 +256,7 @@ class Cluster(pulumi.ComponentResource):
         physical = names.cluster(placement.stack, name)
         protected = placement.protects_data if spec.deletion_protection is None else spec.deletion_protection
         only_dns = not spec.authorized_networks
-        ranges: dict[str, Any] = {"cluster_ipv4_cidr_block": POD_RANGES[str(spec.mode)], "services_ipv4_cidr_block": SERVICE_RANGE}
+        ranges: dict[str, Any] = {}
         if spec.secondary_ranges:
             ranges = {
                 "cluster_secondary_range_name": spec.secondary_ranges.pods,

@@ -199,7 +199,8 @@ def check_replaced(stack: str, replaced: Mapping[str, Sequence[str]], allowed: C
         raise ReplaceError(
             f"stack {stack}: node pools would be deleted and made anew, and nothing was made: their capacity may not come again\n  "
             + "\n  ".join(lines)
-            + f"\n  fix: leave that as it is, or add a pool beside it; or say so: --allow-replace, or in the stack file `accelform:allow_replace: [{names}]`"
+            + "\n  fix: leave that as it is, or add a pool beside it; or say so: --allow-replace, "
+            + f"or in the stack file `accelform:allow_replace: [{names}]`"
         )
 
 
