@@ -114,7 +114,7 @@ class JobPlan(_Part):
     sandbox: str = ""
     """Address of the local cloud; empty for Google's."""
     workload: str
-    """Name of the program, such as `train_recommender`."""
+    """Name of the program, such as `train_recommender`; `command` where it is none of this project's."""
     machine_type: str = ""
     """Machine type with GPUs, such as `g2-standard-8`; empty for a TPU, whose accelerator type tells."""
     accelerator_type: str

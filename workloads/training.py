@@ -1,5 +1,5 @@
 """
-Training itself, whatever is trained: steps on all devices of all hosts, checkpoints on the way, and an end when the machine is taken away.
+Training on JAX, whatever is trained: steps on all devices of all hosts.
 
 A program makes its model, and says what a loss is.
 """
@@ -11,19 +11,15 @@ from typing import Any
 
 import jax
 import keras
-import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
-from workloads.checkpoints import Checkpoint, Checkpoints, host_value
-from workloads.contract import InputError, TrainSettings
+from workloads.checkpoints import Checkpoints, host_value
+from workloads.contract import TrainSettings
 from workloads.devices import HostLostError
-from workloads.preemption import Notice
 from workloads.reading import reader
-from workloads.say import say
+from workloads.tries import Try
 
 BATCH_AXIS = "batch"
-LOG_EVERY = 10
-"""Steps between two points of the curve."""
 
 
 def prepare(distribution: Any, *, bfloat16: bool, seed: int) -> None:
@@ -36,8 +32,8 @@ def prepare(distribution: Any, *, bfloat16: bool, seed: int) -> None:
     keras.distribution.set_distribution(distribution)
 
 
-class Training:
-    """One try of a run."""
+class Training(Try):
+    """One try of a run, on JAX."""
 
     def __init__(
         self,
@@ -57,17 +53,11 @@ class Training:
             frozen: Variables that no step changes: they are not part of a checkpoint.
             identity: What the checkpoints of a run go with, as JSON has it. Those of another are refused.
         """
-        self.settings = settings
+        first = jax.process_index() == 0
+        super().__init__(settings, steps, Checkpoints(settings.checkpoints, writes=first), first=first, identity=identity)
         self.model = model
         self.optimizer = optimizer
-        self.steps = steps
-        self.curve: list[tuple[int, float]] = []
-        """Mean loss of the steps up to each."""
-        self.resumed_from: list[int] = []
-        self.first = jax.process_index() == 0
-        self.checkpoints = Checkpoints(settings.checkpoints, writes=self.first)
-        self._batches = batches
-        self._identity = identity
+        self._input = reader(batches)
         self._sharding = NamedSharding(distribution.device_mesh.backend_mesh, PartitionSpec(BATCH_AXIS))
         kept = {id(variable) for variable in frozen}
         self._is_frozen = [id(variable) in kept for variable in model.non_trainable_variables]
@@ -80,50 +70,37 @@ class Training:
         """Of values of the model's variables and a batch: the loss, and what the step makes of those that are not trained."""
         raise NotImplementedError
 
-    def train(self) -> bool:
-        """Trains to the end, or until the machine is taken away: then what was done is saved, and the answer is no."""
-        notice = Notice(self.settings.hosts)
-        iterator = reader(self._batches)
-        step, losses = self._resume(iterator)
-        saved = step
-        # Two are begun in an interval: one that is lost while it is written costs no more than the interval.
-        interval = max(1, self.settings.save_every_steps // 2)
-        while step < self.steps:
-            batch = self._placed(next(iterator))
-            try:
-                self._state, loss = self._step(self._state, batch)
-                # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint.
-                if self.settings.hosts > 1:
-                    loss.block_until_ready()
-            # A failed collective is a ValueError where hosts are connected by gloo.
-            except (jax.errors.JaxRuntimeError, ValueError) as error:
-                if self.settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
-                    raise
-                raise HostLostError(f"another host does not answer after step {step}: {str(error).splitlines()[0]}") from None
-            step += 1
-            losses.append(loss)
-            if step % LOG_EVERY == 0 or step == self.steps:
-                self.curve.append((step, float(np.mean(_floats(losses)))))
-                losses = []
-                if self.first:
-                    say(f"step {step} of {self.steps}, loss {self.curve[-1][1]:.4f}")
-            leaving = notice.at(step)
-            if step < self.steps and (leaving or step - saved >= interval):
-                meta = {
-                    "input": iterator.get_state(),
-                    "curve": list(self.curve),  # as it is now: a checkpoint is written while training goes on
-                    "open": _floats(losses),
-                    "resumed_from": self.resumed_from,
-                    "identity": self._identity,
-                }
-                self.checkpoints.save(Checkpoint(step, jax.tree.map(host_value, _saved(self._state)), meta))
-                saved = step
-                if leaving:
-                    self.checkpoints.close()
-                    say(f"this machine is taken away: step {step} is saved")
-                    return False
-        self.checkpoints.close()
-        return True
+    def _advance(self, step: int) -> Any:
+        batch = self._placed(next(self._input))
+        try:
+            self._state, loss = self._step(self._state, batch)
+            # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint.
+            if self.settings.hosts > 1:
+                loss.block_until_ready()
+        # A failed collective is a ValueError where hosts are connected by gloo.
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            if self.settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
+                raise
+            raise HostLostError(f"another host does not answer after step {step}: {str(error).splitlines()[0]}") from None
+        return loss
+
+    def _kept(self) -> dict[str, Any]:
+        return {name: values for name, values in self._state.items() if name != "frozen"}
+
+    def _held(self, state: Any) -> Any:
+        return jax.tree.map(host_value, state)
+
+    def _value(self, array: Any) -> Any:
+        return host_value(array)
+
+    def _take(self, state: Any) -> None:
+        self._state |= jax.tree.map(_as, state, self._kept())
+
+    def _position(self) -> Any:
+        return self._input.get_state()
+
+    def _seek(self, position: Any) -> None:
+        self._input.set_state(position)
 
     def weights(self) -> list[Any]:
         """Values of the model's variables, in their order."""
@@ -145,26 +122,6 @@ class Training:
             from jax.experimental import multihost_utils
 
             multihost_utils.sync_global_devices("done")
-
-    def _resume(self, iterator: Any) -> tuple[int, list[Any]]:
-        """Goes on from the last whole checkpoint: steps that are done, and losses since the curve's last point."""
-        last = self.checkpoints.last(_saved(self._state), self._suits)
-        if last is None:
-            return 0, []
-        if last.step >= self.steps:
-            raise InputError(
-                f"{self.settings.checkpoints}: {last.step} steps are done already, of {self.steps}: is it another run's folder?"
-            )
-        self._state |= jax.tree.map(_as, last.state, _saved(self._state))
-        say(f"goes on after step {last.step}")
-        iterator.set_state(last.meta["input"])
-        self.curve = [(at, loss) for at, loss in last.meta["curve"]]
-        self.resumed_from = [*last.meta["resumed_from"], last.step]
-        return last.step, list(last.meta["open"])
-
-    def _suits(self, meta: dict[str, Any]) -> None:
-        if meta["identity"] != self._identity:
-            raise InputError(f"{self.settings.checkpoints}: its checkpoints are of another model, other data or other settings")
 
     def _beginning(self) -> dict[str, Any]:
         others = list(zip(self.model.non_trainable_variables, self._is_frozen, strict=True))
@@ -191,15 +148,6 @@ class Training:
         return [next(kinds[frozen]) for frozen in self._is_frozen]
 
 
-def _saved(state: dict[str, Any]) -> dict[str, Any]:
-    """What of it a checkpoint holds."""
-    return {name: values for name, values in state.items() if name != "frozen"}
-
-
 def _as(value: Any, like: Any) -> Any:
     """A value of this host's memory, spread over devices as another is."""
     return jax.make_array_from_callback(like.shape, like.sharding, lambda part: value[part])
-
-
-def _floats(losses: list[Any]) -> list[float]:
-    return [loss if isinstance(loss, float) else float(host_value(loss)) for loss in losses]

@@ -33,7 +33,7 @@ def as_json(checked: Checked, now: float) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": name,
-                "workload": spec.workload,
+                "workload": spec.runs,
                 "machine_type": spec.machine_type,
                 "accelerator_type": spec.accelerator,
                 "accelerators": spec.chips,

@@ -11,7 +11,8 @@ from infra.catalog.wish import Provisioning
 from infra.components.gpu_offer import Gpus
 from infra.components.host import Host
 
-IMAGE = "projects/cos-cloud/global/images/family/cos-129-lts"
+IMAGE_PROJECT = "cos-cloud"
+IMAGE = f"projects/{IMAGE_PROJECT}/global/images/family/cos-129-lts"
 """
 Container-Optimized OS, which installs the driver of any of the catalogue's GPUs itself, each in the version that its release names for that
 GPU: one image for all of them, while a Deep Learning VM has one driver, and its families end within months. Supported until 2028.

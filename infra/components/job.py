@@ -43,13 +43,16 @@ from infra.components.tpu_offer import (
     zones_of,
 )
 from infra.errors import Problem, ProblemsError
+from infra.findings import Found
 from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
 from infra.schedule import Schedule, ScheduleError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
-from workloads.contract import DATA_PREFIX, PREFIX, TrainSettings
+from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
 from workloads.job import PROGRAMS, Program
 
 WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
+COMMAND = "command"
+"""What is said in the place of a workload where a job has a command."""
 RUN_MINUTES_MAX = 7 * 24 * 60
 """A job is a run of a night, or of some: longer ones are a standing slice. Flex-start ends there too."""
 
@@ -111,10 +114,15 @@ class JobSpec(Spec):
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
 
-    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)]
-    """Program that runs, such as `train_recommender`."""
+    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)] | None = None
+    """Program of this project that runs, such as `train_recommender`. (default: none; `command` is said)"""
     image: Image | None = None
-    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`)"""
+    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`; needed with
+    `command`)"""
+    command: list[Text] = []
+    """What runs in an image that is not this project's, such as Google's of MaxText: the first word is its entry point. It is told the
+    run by the same variables; what this project's programs check of themselves, such as that every chip is there, it has to do itself.
+    (default: the workload's)"""
     args: list[Text] = []
     """Arguments of the program."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
@@ -162,9 +170,7 @@ class JobSpec(Spec):
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:
-        """The zones of a job whose zones are missing, and the workloads."""
-        if key == "workload":
-            return ", ".join(WORKLOADS)
+        """The zones of a job whose zones are missing."""
         accelerator_type, machine_type = (
             said if isinstance(said := beside.get(one), str) else "" for one in ("accelerator_type", "machine_type")
         )
@@ -226,7 +232,7 @@ class JobSpec(Spec):
         if not found:
             found += vertex_offer.problems(self, region_of_file(info)) if self.on_vertex else [*self._somewhere(info), *self._fits_way()]
             found += self._fits_provisioning()
-        found += [*self._clock(), *self._reads(), *self._makes()]
+        found += [*self._runs(), *self._clock(), *self._reads(), *self._makes()]
         if found:
             raise ProblemsError(found)
         return self
@@ -256,8 +262,14 @@ class JobSpec(Spec):
         return self.gpus.count if self.gpus else self.shape.chips
 
     @property
-    def program(self) -> Program:
-        return PROGRAMS[self.workload]
+    def program(self) -> Program | None:
+        """The program of this project; None where a command is said."""
+        return PROGRAMS[self.workload] if self.workload else None
+
+    @property
+    def runs(self) -> str:
+        """What runs, in a word: the workload, or `command`."""
+        return self.workload or COMMAND
 
     @property
     def on_vertex(self) -> bool:
@@ -304,6 +316,19 @@ class JobSpec(Spec):
             yield Problem("machine_type", "is missing: a GPU stands in a machine", gpu_offer.machines_for(self.accelerator_type))
         if self.accelerator_count and not self.machine_type and not is_gpu:
             yield Problem("accelerator_count", "is not said of a TPU: its accelerator type tells", fix="remove it")
+
+    def _runs(self) -> Iterator[Problem]:
+        """What is to run: a program of this project, or a command of an image."""
+        if self.workload and self.command:
+            yield Problem("command", "is said besides workload", "one of the two", "remove one")
+        elif self.command and self.image is None:
+            words = "is missing: a command runs in an image that is not among this project's"
+            yield Problem("image", words, "an image by its digest, in a repository of the stack's region", "write it")
+        elif not self.workload and not self.command:
+            fix = "write workload, for a program of this project; or `command` and `image`, for another"
+            yield Problem("workload", "is missing", ", ".join(WORKLOADS), fix)
+        if self.command and not self.command[0].strip():
+            yield Problem("command.0", "is no word: it names what is started", "such as python3")
 
     def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
         """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
@@ -392,7 +417,7 @@ class JobSpec(Spec):
             yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
 
     def _reads(self) -> Iterator[Problem]:
-        if missing := self.program.lacks(self.args, self.data):
+        if self.program and (missing := self.program.lacks(self.args, self.data)):
             entries = ", ".join(f"{name}: {name}/" for name in missing)
             fix = f"write {{{entries}}} with the folders of the data bucket"
             if self.program.alone:
@@ -400,10 +425,18 @@ class JobSpec(Spec):
             yield Problem("data", f"lacks {' and '.join(missing)}: {self.workload} reads them", ", ".join(self.program.needs), fix)
 
     def _makes(self) -> Iterator[Problem]:
-        if self.registers and self.program.kind != "train":
+        if self.registers and self.program and self.program.kind != "train":
             able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
             words = f"{self.workload} makes no model: each run would register a version without files"
             yield Problem("registers", words, f"a job whose workload is one of {', '.join(able)}", "remove it")
+
+
+def warnings(jobs: Mapping[str, JobSpec]) -> Iterator[Found]:
+    """What is allowed, and would end in vain."""
+    for name, spec in jobs.items():
+        if spec.gpus and spec.image is None:
+            words = f"no image of this project has JAX for CUDA: a run of {name} would see no GPU, and end with {DEVICES_EXIT}"
+            yield Found(f"jobs.{name}.image", "warning", words, "write the image of one that has, by its digest, such as jax[cuda12]")
 
 
 def variable(name: str) -> str:
@@ -444,7 +477,8 @@ class Job(pulumi.ComponentResource):
         super().__init__("accelform:job:Job", name, None, opts)
         physical = names.resource(placement.stack, "job", name)
         ready = list(after)
-        container = Container(image, spec.program.command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
+        command = spec.program.command if spec.program else tuple(spec.command)
+        container = Container(image, command, tuple(spec.args), told(spec, storage), spec.gpus.count if spec.gpus else 0)
         email = names.service_account_email(placement.project, placement.stack, purpose(name))
         if network is None:
             machines = [vertex_offer.machine_plan(name, spec, way, container, placement, email) for way in spec.provisioning]
@@ -457,7 +491,7 @@ class Job(pulumi.ComponentResource):
             stack=placement.stack,
             job=name,
             sandbox=sandbox,
-            workload=spec.workload,
+            workload=spec.runs,
             machine_type=spec.machine_type or "",
             accelerator_type=spec.accelerator,
             hosts=spec.hosts,

@@ -18,6 +18,7 @@ NOTICE=25
 PAUSE=5         # seconds between tries
 PORT=8476       # of process 0, the one that JAX takes on Cloud TPU
 FAILED=125      # as `docker run` has it: the container did not start
+DEVICES=${DEVICES:-/dev}
 export DOCKER_CONFIG=/run/accelform-docker
 
 say() { echo "accelform: $*"; }
@@ -104,6 +105,12 @@ pull() {
   docker pull --quiet "$IMAGE"
 }
 
+# Chips are /dev/accelN on v2 to v4, and /dev/vfio/N later. The image's user is not root, and has the machine for itself.
+devices() {
+  local device
+  for device in "$DEVICES"/accel* "$DEVICES"/vfio/*; do [[ ! -e $device ]] || chmod a+rw "$device"; done
+}
+
 # What shows the GPUs to the container: its devices are there with --privileged, the driver's files are the machine's. Container-Optimized
 # OS has no runtime that would do it: https://docs.cloud.google.com/container-optimized-os/docs/how-to/run-gpus, read 2026-11.
 show_gpus() {
@@ -137,6 +144,7 @@ options=()
 start_docker || { say "docker does not run"; report "$FAILED"; exit 1; }
 [[ $GPUS == 0 ]] || show_gpus || { say "the driver of the GPUs is not to be installed"; report "$FAILED"; exit 1; }
 again 12 pull || { say "$IMAGE cannot be pulled"; report "$FAILED"; exit 1; }
+devices
 mapfile -d '' -t told < <(peers)
 mapfile -d '' -t words < <(arguments)
 for variable in "${told[@]}"; do options+=(--env "$variable"); done
@@ -146,9 +154,12 @@ docker rm --force "$NAME" >/dev/null 2>&1
 [[ -n $STOPPING ]] && exit 1
 say "host $HOST runs $IMAGE"
 ended=$(mktemp)
+# --privileged: the chips' devices and what their driver reads of the machine, as Google's page "Run TPU workloads in a Docker container"
+# has it. --ulimit: the driver locks memory for its chips, and a user that is not root cannot raise the limit: Google's page "Use Cloud TPUs
+# for inference" (Vertex AI) asks for 64 TiB. Both read 2026-11.
 # --stop-timeout: docker is stopped with the machine, and gives its containers as long. gcplogs: written by the machine's own account.
 {
-  docker run --name "$NAME" --privileged --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
+  docker run --name "$NAME" --privileged --ulimit memlock=-1:-1 --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
   echo $? >"$ended"
 } &
 child=$!

@@ -104,6 +104,19 @@ def test_a_run_may_be_told_its_zone_and_not_be_followed(night: Night, where: job
         jobs.run("nightly", where, asked(data=["clicks=/srv/x"]))
 
 
+@pytest.mark.parametrize("more", [{"local": True}, {"here": True}])
+def test_a_command_is_no_process_of_this_machine(base: dict[str, Any], stack_file: Callable[..., Path], more: dict[str, Any]) -> None:
+    """It is refused before anything is brought up or started."""
+    images = "us-east5-docker.pkg.dev/tw-shop-ml/try-images/"
+    digest = f"@sha256:{64 * '0'}"
+    job = {"command": ["python3"], "image": f"{images}other{digest}", "accelerator_type": "v6e-1", "zones": ["us-east5-a"]}
+    job |= {"provisioning": ["spot"], "max_run_minutes": 60}
+    top = {"accelform:images": {"runner": f"{images}runner{digest}"}, "accelform:jobs": {"other": job}}
+    path = stack_file(base | top)
+    with pytest.raises(SpecError, match=r"jobs.other.command: runs in the image .*\n.*\n  fix: accelform jobs run other --cloud"):
+        jobs.run("other", jobs.Where("try", path.parent, cloud=False, as_json=False), asked(**more))
+
+
 def test_an_unknown_job_or_run_is_refused_with_what_there_is(night: Night, where: jobs.Where) -> None:
     """The nearest is named."""
     with pytest.raises(SpecError, match=r"jobs.nigthly: there is no such job in the cloud\n  allowed: nightly"):

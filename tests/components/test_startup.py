@@ -85,11 +85,16 @@ class Host:
         self.tell("accelform-run", json.dumps(RUN))
         (folder / "code").write_text("0")
 
+    @property
+    def told(self) -> dict[str, str]:
+        """Environment of the script: no device of this machine is touched."""
+        return {"FAKE": str(self.folder), "TMPDIR": str(self.folder), "DEVICES": str(self.folder / "dev")}
+
     def tell(self, key: str, value: str) -> None:
         (self.folder / "metadata" / key).write_text(value)
 
     def boot(self) -> subprocess.Popen[str]:
-        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "FAKE": str(self.folder), "TMPDIR": str(self.folder)}
+        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", **self.told}
         return subprocess.Popen(["bash", STARTUP], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self) -> str:
@@ -125,6 +130,7 @@ def test_runs_the_container_and_says_that_it_ended_well(host: Host) -> None:
     assert dict(one.split("=", 1) for one in variables) == {"WL_CHIPS": "4", "WL_ATTEMPT": "2", "WL_RUN_ID": "20261201T180000Z"}
     assert {"--privileged", "--net=host", "--ipc=host", "--log-driver=gcplogs"} <= set(run[:image])
     assert run[run.index("--stop-timeout") + 1] == "25"
+    assert run[run.index("--ulimit") + 1] == "memlock=-1:-1"
     assert run[run.index("--entrypoint") + 1] == "python"
     assert run[image + 1 :] == ["-m", "workloads.entry", "train_recommender", *CONTAINER["args"]]
     assert host.said == {"host": 0, "exit_code": 0}
@@ -214,6 +220,18 @@ def test_ends_without_a_word_where_no_run_is_said(host: Host) -> None:
     assert (host.said, host.words("run")) == ({}, [])
 
 
+def test_gives_the_chips_to_an_image_that_is_not_root(host: Host) -> None:
+    """Those of v2 to v4 and those of later ones; what else is a device stays as it was."""
+    (host.folder / "dev" / "vfio").mkdir(parents=True)
+    chips = [host.folder / "dev" / name for name in ("accel0", "accel3", "vfio/0", "vfio/vfio")]
+    for path in (*chips, host.folder / "dev" / "sda"):
+        path.touch(mode=0o600)
+    host.run()
+    assert {path.stat().st_mode & 0o777 for path in chips} == {0o666}
+    assert (host.folder / "dev" / "sda").stat().st_mode & 0o777 == 0o600
+    assert host.said == {"host": 0, "exit_code": 0}
+
+
 def test_says_where_the_image_cannot_be_pulled(host: Host) -> None:
     """Else the runner would wait for a machine that does nothing."""
     (host.folder / "nopull").touch()
@@ -226,7 +244,7 @@ def test_installs_docker_where_the_image_has_none(host: Host) -> None:
     (host.folder / "bin" / "docker").unlink()
     for tool in ("bash", "sed", "grep", "head", "date", "cat", "mktemp", "rm"):
         (host.folder / "bin" / tool).symlink_to(shutil.which(tool) or tool)
-    environment = {"PATH": str(host.folder / "bin"), "FAKE": str(host.folder), "TMPDIR": str(host.folder)}
+    environment = {"PATH": str(host.folder / "bin"), **host.told}
     output = subprocess.run([STARTUP], env=environment, capture_output=True, text=True, timeout=30, check=False).stdout
     assert "installing docker" in output
     assert "docker.io" in (host.folder / "apt").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import threading
 import warnings
@@ -53,6 +54,14 @@ def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     files._client.cache_clear()
 
 
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """For a program that listens for SIGTERM in the tests' process: afterwards this one does not."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of what JAX compiled, so that no job compiles what another did."""
@@ -61,15 +70,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
-    """A run on four devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
+    """A run on eight devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
 
     def job(place: Path) -> Job:
-        return Job(place, compiled, accelerator_type="v5litepod-4", chips=4, simulated=True, save_every=100)
+        return Job(place, compiled, accelerator_type="v5litepod-8", chips=8, simulated=True, save_every=100)
 
     def run(place: Path) -> None:
         ended = job(place).run("--example", "--small", "--steps", "80")
         assert ended.returncode == 0, ended.stderr
-        assert "stand for 4 chips of v5litepod-4" in ended.stderr
+        assert "stand for 8 chips of v5litepod-8" in ended.stderr
 
     return job(shared(tmp_path_factory, "trained", run))
 

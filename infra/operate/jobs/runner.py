@@ -57,6 +57,8 @@ LEAST_SECONDS = 60
 FLEX_LEAST_SECONDS = 600
 """Least run limit of a flex-start machine.
 Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+STOPS_SECONDS = 150.0
+"""Between two looks at whether somebody asked for the end, in a long wait of a hand-over: nothing is paid for by the second meanwhile."""
 LOOKS = 3
 """So often one after the other a machine that comes must be seen going, or not at all, to count as one that does not come."""
 SENDS = 3
@@ -584,10 +586,14 @@ class Runner:
             raise _StoppedError(why)
 
     def _wait_or_stop(self, seconds: float) -> None:
-        """A wait of no time comes from the midst of an operation, which is not left alone."""
-        self._wait(seconds)
-        if seconds > 0:
+        """A wait of no time comes from the midst of an operation, which is not left alone. In a long one it is looked again and again."""
+        until = self._time.now() + seconds
+        self._wait(min(seconds, STOPS_SECONDS))
+        while seconds > 0:
             self._check_stop()
+            if (left := until - self._time.now()) <= 0:
+                return
+            self._wait(min(left, STOPS_SECONDS))
 
     def _withdraw(self, why: str, result: str) -> None:
         """Ends a run that is handing over what it made: what its rollout has moved goes back first."""

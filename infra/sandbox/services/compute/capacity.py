@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from infra.catalog import tpu
+from infra.catalog.gpu import quota_metric
 from infra.catalog.places import region_of
 from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import links
 
-SOLD_AS = {"h100-80gb": "h100", "h100-mega-80gb": "h100-mega", "h200-141gb": "h200"}
-"""A GPU as its quota has it, where that is not its name. Source: enums of `Quota.metric` in the discovery document compute v1, and what
-users write of H200's (public file 71120163888)."""
 HELP = "https://cloud.google.com/compute/docs/resource-error"
 
 
@@ -70,9 +68,8 @@ def _quota(body: Body, zone: str, way: str) -> Body:
     """
     shape = tpu.by_machine_type(links.last(body.get("machineType", "")))
     what = f"TPU_{shape.generation.upper()}" if shape else "CPUS"
-    for one in body.get("guestAccelerators", [])[:1]:
-        name = links.last(one["acceleratorType"]).removeprefix("nvidia-").removeprefix("tesla-")
-        what = f"NVIDIA_{SOLD_AS.get(name, name).replace('-', '_').upper()}_GPUS"
     quota = f"PREEMPTIBLE_{what}" if way == "spot" else what
+    for one in body.get("guestAccelerators", [])[:1]:
+        quota = quota_metric(links.last(one["acceleratorType"]), way)
     said = f"Quota '{quota}' exceeded.  Limit: 0.0 in region {region_of(zone)}."
     return rpc_error("RESOURCE_EXHAUSTED", said, compute_code="QUOTA_EXCEEDED", http=403, http_message="FORBIDDEN")

@@ -24,6 +24,8 @@ STAGING_AFTER = 5
 CREATE_SECONDS = 20
 ACCOUNT = re.compile(r"[a-z0-9-]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 IAM = "iam.googleapis.com"
+NODE = "goog-gke-node"
+"""Label of every node. Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels, read 2026-11."""
 STOPPED = "TERMINATED"
 LIVES = ("PROVISIONING", "STAGING", "RUNNING")
 NOTICE_SECONDS = 30
@@ -38,7 +40,7 @@ SHIELD = {"enableSecureBoot": False, "enableVtpm": True, "enableIntegrityMonitor
 def _fill(call: Call, body: Body) -> None:
     zone = call.word("zones")
     body["machineType"] = links.place(call, f"zones/{zone}/machineTypes", body.get("machineType", ""))
-    check_machine(zone, body["machineType"])
+    check_machine(zone, body["machineType"], node=NODE in body.get("labels", {}))
     accelerators.fill(call, body, zone)
     scheduling(body)
     _check_wait(call, body)
@@ -60,15 +62,18 @@ def _fill(call: Call, body: Body) -> None:
     begin(call, body)
 
 
-def check_machine(zone: str, link: str) -> None:
+def check_machine(zone: str, link: str, *, node: bool = False) -> None:
     """
+    Args:
+        node: Whether GKE makes it.
+
     Raises:
         Refused: The zone has no such machine type, as far as the catalogue knows.
     """
     name = links.last(link)
     if not name:
         raise wrong("machineType", link, "The machine type must be specified.")
-    if not zones.check_machine_type(zone, name):
+    if not zones.check_machine_type(zone, name, node=node):
         raise wrong("machineType", link, f"Machine type with name '{name}' does not exist in zone '{zone}'.")
 
 
