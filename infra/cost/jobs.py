@@ -71,7 +71,9 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
     """
     hours = _hours(runs, minutes)
     on_vertex = any(one.form == "custom-job" for one in plan.machines)
-    if not on_vertex:
+    if on_vertex:
+        note = joined(note, ON_VERTEX)
+    else:
         context.stand(scaled(ALWAYS, plan.hosts), hours)
     for line in _machine(resource.name, plan, hours):
         yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
@@ -107,7 +109,7 @@ def _of_way(name: str, plan: JobPlan, machine: MachinePlan, hours: Triple) -> li
     if machine.form == "custom-job":
         machine_type, accelerator = machine.machine_of_vertex
         hour = partial(training_hour, machine_type, accelerator, plan.region)
-        return [by_the_hour(name, f"{machine_type} {way}", way, hour, hours, ON_VERTEX)]
+        return [by_the_hour(name, f"{machine_type} {way}", way, hour, hours)]
     if not plan.machine_type:
         return [tpu_line(name, tpu.shape(plan.accelerator_type), plan.region, way, hours)]
     attached = () if by_machine_type(plan.machine_type) else ((plan.accelerator_type, plan.chips),)
