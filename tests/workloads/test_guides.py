@@ -47,6 +47,17 @@ def test_routes_of_the_guide_are_answered() -> None:
         assert f"`{route}`" in GUIDE or f" {route}`" in GUIDE
 
 
+def test_the_block_of_gpus_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands: a machine that stands, and a job's, each with the GPUs that the text says."""
+    [block] = re.findall(r"^```yaml\n(.*?)^```", (GUIDES / "gpu.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    spec = StackSpec.load(stack_file(base | YAML(typ="safe", pure=True).load(block)))
+    lab, nightly = spec.gpu_vms["lab"].gpus, spec.jobs["nightly"].gpus
+
+    assert lab.words() == "n1-standard-8 with 1 x nvidia-tesla-t4"
+    assert nightly is not None
+    assert nightly.words() == "g2-standard-8 with 1 x nvidia-l4"
+
+
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
     """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
     text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")
