@@ -13,6 +13,7 @@ import pytest
 from infra.declared import Declared
 from infra.job_plan import VARIABLE, JobPlan
 from infra.policy.rules import RULES
+from infra.sandbox.cloud import Cloud, Request
 from tests.components.test_job import IMAGES, JOB, declared, environment, problems
 
 Write = Callable[..., Path]
@@ -142,6 +143,25 @@ def test_gpus_are_called_as_vertex_ai_calls_them(with_job: Callable[..., Path]) 
     assert (first["scheduling"]["strategy"], second["scheduling"]["strategy"]) == ("STANDARD", "FLEX_START")
     assert first["workerPoolSpecs"][0]["machineSpec"]["reservationAffinity"]["values"] == [reservation]
     assert (plan.chips, plan.hosts) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"accelerator_type": "v6e-8"},
+        H100 | {"provisioning": ["reservation"], "reservation": "projects/tw-shop-ml/zones/us-east5-a/reservations/nightly"},
+    ],
+)
+def test_the_api_takes_what_the_plan_says(with_job: Callable[..., Path], change: dict[str, Any]) -> None:
+    """Every field is one of the API's, and the machine is one that is trained on there."""
+    plan = JobPlan.model_validate_json(environment(declared(with_job(change))[RUN_JOB, "train"])[VARIABLE])
+    cloud = Cloud()
+    cloud.projects.make("tw-shop-ml")
+    body = json.dumps(plan.machines[0].custom_job | {"displayName": plan.machine_name}).encode()
+    where = "/v1/projects/tw-shop-ml/locations/us-east5/customJobs"
+    answer = cloud.handle(Request("POST", "us-east5-aiplatform.googleapis.com", where, {}, body))
+    cloud.store.close()
+    assert answer.status == 200, answer.body
 
 
 def broken(plan: dict[str, Any]) -> dict[str, list[str]]:
