@@ -29,7 +29,6 @@ TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regio
 SWEEP_MINUTES = Range(Decimal(1), Decimal(1), Decimal(5))
 """Of one sweep that finds nothing to do, where the stack file says nothing. An assumption, not a fact."""
 MINUTES = Decimal(60)
-ON_VERTEX = "a custom job of Vertex AI"
 WHOLE_RESERVATION = "counted while a run uses it: the reservation itself, which no stack makes, is billed for all of its hours"
 
 
@@ -71,9 +70,7 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
     """
     hours = _hours(runs, minutes)
     on_vertex = any(one.form == "custom-job" for one in plan.machines)
-    if on_vertex:
-        note = joined(note, ON_VERTEX)
-    else:
+    if not on_vertex:
         context.stand(scaled(ALWAYS, plan.hosts), hours)
     for line in _machine(resource.name, plan, hours):
         yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
@@ -109,7 +106,7 @@ def _of_way(name: str, plan: JobPlan, machine: MachinePlan, hours: Triple) -> li
     if machine.form == "custom-job":
         machine_type, accelerator = machine.machine_of_vertex
         hour = partial(training_hour, machine_type, accelerator, plan.region)
-        return [by_the_hour(name, f"{machine_type} {way}", way, hour, hours)]
+        return [by_the_hour(name, f"{machine_type} on Vertex AI {way}", way, hour, hours)]
     if not plan.machine_type:
         return [tpu_line(name, tpu.shape(plan.accelerator_type), plan.region, way, hours)]
     attached = () if by_machine_type(plan.machine_type) else ((plan.accelerator_type, plan.chips),)

@@ -33,6 +33,7 @@ from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
 from infra.sandbox.services.aiplatform import custom_jobs
+from infra.sandbox.services.container import autoscaler
 from infra.sandbox.store import Store
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -174,12 +175,18 @@ class Server:
         return {"faults": self.cloud.faults.shown()}
 
     def loads(self, http: str, sent: Any) -> Any:
-        """Shows, declares or clears how callers use endpoints."""
+        """Shows, declares or clears how callers use endpoints, and how many nodes pods want of a node pool."""
         if http == "DELETE":
             self.cloud.loads.clear()
+            autoscaler.clear(self.cloud)
         elif http == "POST":
-            return self.cloud.loads.declare(sent)
-        return self.cloud.loads.shown()
+            self.cloud.catch_up()
+            if isinstance(sent, dict) and "node_pool" in sent:
+                autoscaler.declare(self.cloud, sent)
+            else:
+                self.cloud.loads.declare(sent)
+        pools = autoscaler.shown(self.cloud)
+        return self.cloud.loads.shown() | ({"node_pools": pools} if pools else {})
 
     def executions(self, http: str, sent: Any) -> Any:
         """Attempts of Cloud Run's executions that are to begin or run; says that one began, or how it ended."""

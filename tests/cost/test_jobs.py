@@ -88,9 +88,8 @@ def test_a_custom_job_is_priced_as_vertex_ai_trains() -> None:
     hours = NIGHTS * 2
     dear = Decimal("88.4899999") * Decimal("1.141455")
     spot = machine_hour("a3-highgpu-8g", "us-central1", "spot").usd + Decimal("88.4899999") * Decimal("0.148887")
-    line = found["a3-highgpu-8g spot, on-demand"]
+    line = found["a3-highgpu-8g on Vertex AI spot, on-demand"]
     assert month(line) == usd(hours * spot, hours * spot, hours * dear)
-    assert "a custom job of Vertex AI" in line.note
     assert found["boot disk"].status == "unknown"
     most = at_most(JobPlan.model_validate_json(said))
     assert most is not None
@@ -100,7 +99,7 @@ def test_a_custom_job_is_priced_as_vertex_ai_trains() -> None:
 def test_a_tpu_on_vertex_ai_has_no_price() -> None:
     """No source has one: it is unknown, and not that of Compute Engine."""
     said = on_vertex({"machineType": "ct6e-standard-4t", "tpuTopology": "2x2"}, "on-demand")
-    line = of("train", job(said), clock())["ct6e-standard-4t on-demand"]
+    line = of("train", job(said), clock())["ct6e-standard-4t on Vertex AI on-demand"]
     assert (line.status, line.usd_month) == ("unknown", None)
     assert at_most(JobPlan.model_validate_json(said)) is None
 

@@ -91,10 +91,13 @@ def seen(config: dict[str, Any] | None, written: dict[str, Any] | None) -> dict[
     """
     A node configuration as it is kept: all taints are effective, and those are the program's own that it wrote.
 
-    Labels that Google itself puts on machines are no drift.
+    Args:
+        config: Google's; nothing where it has none.
+        written: The program's; nothing at an import, where all taints count as its own.
     """
     if config is None:
         return None
-    mine = {(one.get("key"), one.get("effect")) for one in (written or {}).get("taints") or []}
     every = config.get("taints") or []
-    return config | {"taints": [one for one in every if (one.get("key"), one.get("effect")) in mine], "effectiveTaints": every}
+    mine = every if written is None else written.get("taints") or []
+    own = {(one.get("key"), one.get("effect")) for one in mine}
+    return config | {"taints": [one for one in every if (one.get("key"), one.get("effect")) in own], "effectiveTaints": every}
