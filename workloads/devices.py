@@ -131,3 +131,22 @@ def _connect(settings: TrainSettings, jax: Any, on_processor: bool) -> None:
             jax.distributed.initialize(initialization_timeout=300)
     except (RuntimeError, ValueError) as error:
         raise DevicesError(f"the {settings.hosts} hosts did not find each other: {str(error).splitlines()[0]}") from None
+
+
+def meet(settings: TrainSettings, what: str) -> None:
+    """
+    Waits until all hosts say the same *what*. One that ends early takes the others' work for lost.
+
+    Raises:
+        HostLostError: Another host does not answer.
+    """
+    if settings.hosts == 1:
+        return
+    import jax
+    from jax.experimental import multihost_utils
+
+    try:
+        multihost_utils.sync_global_devices(what)
+    # A failed collective is a ValueError where hosts are connected by gloo.
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        raise HostLostError(f"another host does not answer when all are {what}: {str(error).splitlines()[0]}") from None

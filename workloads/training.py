@@ -15,7 +15,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from workloads.checkpoints import Checkpoints, host_value
 from workloads.contract import TrainSettings
-from workloads.devices import HostLostError
+from workloads.devices import HostLostError, meet
 from workloads.reading import reader
 from workloads.tries import Try
 
@@ -117,11 +117,8 @@ class Training(Try):
         return {"count": jax.device_count(), "kind": device.device_kind, "platform": device.platform, "hosts": jax.process_count()}
 
     def meet(self) -> None:
-        """Waits for all hosts: one that ends early takes the others' work for lost."""
-        if self.settings.hosts > 1:
-            from jax.experimental import multihost_utils
-
-            multihost_utils.sync_global_devices("done")
+        """Waits for all hosts."""
+        meet(self.settings, "done")
 
     def _beginning(self) -> dict[str, Any]:
         others = list(zip(self.model.non_trainable_variables, self._is_frozen, strict=True))
