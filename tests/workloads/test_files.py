@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,7 +119,9 @@ def test_says_that_it_cannot_write(tmp_path: Path) -> None:
 
 def test_says_that_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Google answers to an account that lacks a role, with the file."""
-    from google.api_core.exceptions import Forbidden
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from google.api_core.exceptions import Forbidden
 
     class Blob:
         def download_as_bytes(self) -> bytes:
