@@ -70,7 +70,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
             made += 1
             say(f"shard {number + 1} of {found.count} is made")
     if connected:
-        devices.meet(settings, "through with the pictures")
+        devices.meet(settings, "at the end of the pictures")
     # Everybody writes before they look: so the last one finds all, and if two do, they say the same.
     shards = found.whole_shards()
     while shards is None and workers.speaks_for_all(host, os.environ):
@@ -92,7 +92,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
 
 def _started(settings: TrainSettings, environment: Mapping[str, str]) -> tuple[int, bool]:
     """Which worker this is, after its devices are looked at, and whether JAX connects it to the others."""
-    if settings.hosts > 1 and not settings.accelerator_type.startswith(("cpu", "nvidia-")) and environment.get(SIMULATED) != "1":
+    if settings.hosts > 1 and not settings.accelerator_type.startswith(("cpu", devices.GPU)) and environment.get(SIMULATED) != "1":
         devices.start(settings)
         import jax
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import yaml
+from ruamel.yaml import YAML
 
+from infra.stack import StackSpec
 from workloads import embed_images, events, vision
-from workloads.contract import ServeSettings, TrainSettings
+from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
 from workloads.files import Folder
 from workloads.job import PROGRAMS
 from workloads.recommender import data, metrics
@@ -53,6 +56,23 @@ def test_routes_of_the_guide_are_answered() -> None:
         assert f"`{route}`" in GUIDE or f" {route}`" in GUIDE
 
 
+def block(name: str) -> dict[str, Any]:
+    """The part of a stack file that a guide has."""
+    [text] = re.findall(r"^```yaml\n(.*?)^```", (GUIDES / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return dict(YAML(typ="safe", pure=True).load(text))
+
+
+def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
+    text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")
+    job = StackSpec.load(stack_file(base | block("maxtext"))).jobs["sft"]
+    told = {f"WL_{name.upper()}" for name in TrainSettings.__slots__} | {f"{DATA_PREFIX}{name.upper()}" for name in job.data}
+
+    assert (job.command, job.program) == (["bash", "-c"], None)
+    assert set(re.findall(r"\$(\w+)", job.args[0])) == {"WL_OUTPUT", "WL_DATA_CHECKPOINT", "WL_DATA_CHAT"}
+    assert set(re.findall(r"\bWL_[A-Z_]+\b", text)) <= told
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One command after the other, in an empty folder: data is made up; a job's arguments and its variables are those that it takes."""
@@ -78,7 +98,7 @@ def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypat
 def test_variables_of_a_custom_job_are_the_contracts() -> None:
     """Its environment is read, and each replica is another worker; as many as there are hosts."""
     (text,) = re.findall(r"^( {4}serviceAccount:.*?)(?=^\S)", OURS["embed-images"], re.MULTILINE | re.DOTALL)
-    first, others = yaml.safe_load(text)["workerPoolSpecs"]
+    first, others = YAML(typ="safe", pure=True).load(text)["workerPoolSpecs"]
     settings = TrainSettings.read({one["name"]: one["value"] for one in first["containerSpec"]["env"]})
     count = first["replicaCount"] + others["replicaCount"]
 
@@ -100,3 +120,12 @@ def test_metrics_of_the_guide_are_those_that_are_reported() -> None:
     assert {name for name in reported if name.endswith("_50")} <= named <= set(reported)
     for variable in (events.VARIABLE, f"`{events.LOGS}/`"):
         assert variable in OURS["train-the-recommender"]
+
+
+def test_the_block_of_serving_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """The endpoint serves the model that the command before it uploads."""
+    spec = StackSpec.load(stack_file(base | block("serve")))
+    uploaded = re.search(r"--model-id=(\S+)", GUIDE)
+
+    assert uploaded
+    assert spec.endpoints["older"].model == f"projects/{spec.project}/locations/{spec.region}/models/{uploaded[1]}@default"

@@ -46,7 +46,7 @@ def _shards(settings: TrainSettings, found: Embeddings) -> list[embeddings.Shard
     for number in range(jax.process_index(), found.count, settings.hosts):
         if found.whole(number) is None:
             found.make(number)
-    meet(settings, "through with the pictures")
+    meet(settings, "at the end of the pictures")
     shards = found.whole_shards()
     if shards is None:
         raise InputError(f"{found.folder.location}: a shard went away, or its pictures did: begin again")
