@@ -20,12 +20,22 @@ def slices(base: dict[str, Any]) -> dict[str, Any]:
     return base | {"accelform:region": "us-west4", "accelform:tpu_slices": {"train": SIXTEEN}}
 
 
+CLUSTER = {
+    "accelform:clusters": {"main": {"mode": "standard"}},
+    "accelform:node_pools": {
+        "serve": {"cluster": "main", "machine_type": "g2-standard-8", "provisioning": "spot", "autoscale": {"max": 2}},
+        "gang": {"cluster": "main", "accelerator_type": "v5litepod-16", "zones": ["us-west4-a"], "provisioning": "spot", "autoscale": {}},
+    },
+}
+"""What stands beside the slice, so that one program is enough: a GKE cluster, with a pool of GPUs and one of TPUs. The rest is in test_gke."""
+
+
 def test_a_slice_of_several_hosts_comes_up_stays_is_made_anew_and_goes(slices: dict[str, Any], region: Make) -> None:
     """
-    Up makes its four hosts; a second preview and a refresh find nothing; down leaves nothing. A change makes it anew: its group goes before
-    what it is made from, which cannot go while the group uses it, and no host of the old one stays.
+    Up makes its four hosts, and the cluster beside it; a second preview and a refresh find nothing; down leaves nothing. A change makes it
+    anew: its group goes before what it is made from, which cannot go while the group uses it, and no host of the old one stays.
     """
-    here = region(slices)
+    here = region(slices | CLUSTER)
     assert set(here.accelform("up", "--json").changes) == {"create"}
     assert hosts(here) == 4
     pack = ("--stack", STACK, "--non-interactive")
@@ -35,12 +45,12 @@ def test_a_slice_of_several_hosts_comes_up_stays_is_made_anew_and_goes(slices: d
     assert refreshed.code == 0, refreshed.out + refreshed.err
 
     larger = SIXTEEN | {"accelerator_type": "v5litepod-32"}  # the policy and the size change, the template does not
-    here.write(slices | {"accelform:tpu_slices": {"train": larger}})
+    here.write(slices | CLUSTER | {"accelform:tpu_slices": {"train": larger}})
     assert here.accelform("up", "--json").changes["replace"] == 2
     assert hosts(here) == 8
     assert set(here.accelform("up", "--json").changes) == {"same"}
 
-    here.write(slices | {"accelform:tpu_slices": {"train": larger | {"boot_disk_gib": 200}}})  # the template alone changes
+    here.write(slices | CLUSTER | {"accelform:tpu_slices": {"train": larger | {"boot_disk_gib": 200}}})  # the template alone changes
     assert here.accelform("up", "--json").changes["replace"] == 2
     assert hosts(here) == 8
     assert set(here.accelform("up", "--json").changes) == {"same"}
@@ -50,5 +60,5 @@ def test_a_slice_of_several_hosts_comes_up_stays_is_made_anew_and_goes(slices: d
 
 
 def hosts(here: Region) -> int:
-    """How many hosts stand."""
-    return len([name for name in here.made() if "/zones/us-west4-a/instances/" in name])
+    """How many hosts of the slice stand: GKE's nodes are machines too."""
+    return len([name for name in here.made() if "/zones/us-west4-a/instances/try-tpu-" in name])
