@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-
 from tests.engine.region import STACK, Region
 
 Make = Callable[[dict[str, Any]], Region]
