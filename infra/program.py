@@ -11,6 +11,7 @@ from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
 from infra.components.builder import Builder
+from infra.components.cluster import Cluster
 from infra.components.endpoint import Endpoint
 from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
@@ -18,6 +19,7 @@ from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
 from infra.components.model import Model
 from infra.components.network import Network
+from infra.components.node_pool import NodePool
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
 from infra.components.sweep import Sweep
@@ -75,6 +77,20 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
         GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
 
+    clusters = {
+        name: Cluster(name, cluster, placement=placement, network=None if cluster.existing else network, storage=storage)
+        for name, cluster in spec.clusters.items()
+    }
+    for name, pool in spec.node_pools.items():
+        NodePool(
+            name,
+            pool,
+            placement=placement,
+            cluster=clusters[pool.cluster],
+            cluster_spec=spec.clusters[pool.cluster],
+            may_replace=name in spec.allow_replace,
+        )
+
     jobs = {}
     for name, job in spec.jobs.items():
         registers = None
@@ -123,6 +139,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("image_repository", storage.image_prefix)
     pulumi.export("models", {name: model.model.name for name, model in models.items()})
     pulumi.export("endpoints", {name: made.endpoint.id for name, made in endpoints.items()})
+    if clusters:
+        pulumi.export("clusters", {name: one.cluster.id for name, one in clusters.items()})
     dns = {name: endpoints[name].endpoint.dedicated_endpoint_dns for name, one in spec.endpoints.items() if one.has_dns}
     pulumi.export("endpoint_dns", dns)
     private: dict[str, object] = {

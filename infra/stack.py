@@ -20,12 +20,14 @@ from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.cluster import NODES_MAX, ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
 from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
+from infra.components.node_pool import NodePoolSpec
 from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
@@ -92,7 +94,6 @@ class StackSpec(Spec):
     later: ClassVar[dict[str, str]] = {
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
-        "clusters": "GKE clusters and node pools",
     }
 
     project: ProjectId
@@ -102,7 +103,8 @@ class StackSpec(Spec):
     region: Region
     """Region that everything in this file lives in."""
     environment: Literal["dev", "staging", "prod"]
-    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
+    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository,
+    clusters and node pools are protected."""
     owner: Label
     """Label of every resource that can carry one."""
     notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
@@ -113,6 +115,12 @@ class StackSpec(Spec):
     """Standing TPU slices, by name."""
     gpu_vms: dict[Name, GpuVmSpec] = {}
     """Standing machines with GPUs, by name."""
+    clusters: dict[Name, ClusterSpec] = {}
+    """GKE clusters, by name."""
+    node_pools: dict[Name, NodePoolSpec] = {}
+    """Nodes with accelerators in the clusters, by name."""
+    allow_replace: Annotated[list[Name], AfterValidator(distinct)] = []
+    """Node pools that the next update may make anew, which takes their capacity away for a while. Take the name out after it."""
     images: dict[Name, Image] = {}
     """Images of the stack's containers, by name: `runner` runs the jobs, `train`, `serve` and `tf` are those of the workloads. Each by its
     digest."""
@@ -137,7 +145,7 @@ class StackSpec(Spec):
         if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
-        problems += self._jobs()
+        problems += [*self._jobs(), *self._node_pools()]
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
         if not self.needs_network and "network" in self.model_fields_set:
@@ -190,10 +198,41 @@ class StackSpec(Spec):
         yield from models_of_jobs.problems(self.models, self.images, registered)
         yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
+    def _node_pools(self) -> Iterator[Problem]:
+        """What is wrong with the node pools beside the rest of the file: their cluster, and names that others have."""
+        systems = {system_pool(name) for name, one in self.clusters.items() if one.mode == "standard"}
+        for name, pool in self.node_pools.items():
+            cluster = self.clusters.get(pool.cluster)
+            if cluster is None:
+                allowed = ", ".join(nearest(pool.cluster, self.clusters) or self.clusters) or "a key of `clusters:`"
+                yield Problem(f"node_pools.{name}.cluster", f"{pool.cluster} is no key of clusters", allowed)
+            elif not cluster.own_nodes:
+                words = f"{pool.cluster} is Autopilot, which makes its nodes itself: pods ask for accelerators"
+                yield Problem(f"node_pools.{name}.cluster", words, "a Standard cluster", "remove the pool, or set `mode: standard`")
+            if name in systems or any(name in others for others in (self.tpu_slices, self.gpu_vms, self.jobs, self.clusters)):
+                words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
+                yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")
+        for key, cluster in self.clusters.items():
+            if cluster.mode == "standard" and not cluster.secondary_ranges:
+                most = cluster.system_pool.max_nodes + sum(one.bounds()[1] for one in self.node_pools.values() if one.cluster == key)
+                if most > NODES_MAX:
+                    words = f"its pools may have {most} nodes together, and its range for pods is enough for {NODES_MAX}"
+                    fix = "name a larger range under `secondary_ranges`, or part it into two clusters"
+                    yield Problem(f"clusters.{key}", words, f"{NODES_MAX} or less", fix)
+        for number, name in enumerate(self.allow_replace):
+            if name not in self.node_pools:
+                allowed = ", ".join(nearest(name, self.node_pools) or self.node_pools) or "a key of `node_pools:`"
+                yield Problem(f"allow_replace.{number}", f"{name} is no key of node_pools", allowed)
+
+    @property
+    def own_clusters(self) -> bool:
+        """Whether a cluster is made."""
+        return any(not one.existing for one in self.clusters.values())
+
     @property
     def needs_network(self) -> bool:
         """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
-        return bool(self.tpu_slices or self.gpu_vms) or not all(job.on_vertex for job in self.jobs.values())
+        return bool(self.tpu_slices or self.gpu_vms or self.own_clusters) or not all(job.on_vertex for job in self.jobs.values())
 
     @property
     def registered(self) -> dict[str, str]:
@@ -209,6 +248,7 @@ class StackSpec(Spec):
         yield from (judge(one.wish) for one in self.tpu_slices.values())
         yield from (judge(one.wish) for one in self.gpu_vms.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
+        yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
     @property
     def confirmations(self) -> tuple[by_name.Confirmation, ...]:
@@ -239,8 +279,9 @@ class StackSpec(Spec):
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
             "compute.googleapis.com": self.needs_network,
+            "container.googleapis.com": bool(self.clusters),
             "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
-            "iam.googleapis.com": bool(ways),
+            "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),
             "run.googleapis.com": bool(self.jobs),

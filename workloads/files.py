@@ -131,6 +131,12 @@ class Folder:
             return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
         return list(self._blobs())
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file, by its name."""
+        if self.remote:
+            return {name: int(blob.size) for name, blob in self._blobs().items()}
+        return {name: self._path(name).stat().st_size for name in self.names()}
+
     def digests(self) -> dict[str, str]:
         """
         What the content of each file is, by its name: a text that is another where the content is. A bucket's listing tells it, so that

@@ -87,5 +87,9 @@ def test_every_component_has_an_inventory() -> None:
         "tpu_offer",
         "images",
         "job_machine",
+        "maintenance",
+        "pool_checks",
+        "pool_nodes",
+        "pool_parts",
     }
     assert files == {path.stem for path in INVENTORIES}

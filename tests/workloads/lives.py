@@ -127,7 +127,7 @@ def _live(environment: Mapping[str, str], arguments: Sequence[str], said: Connec
     os.dup2(said.fileno(), sys.stderr.fileno())
     said.close()
     os.environ.update(environment)
-    from workloads import entry, training
+    from workloads import entry, tries
     from workloads.say import say
 
     def told(text: str) -> None:
@@ -135,8 +135,8 @@ def _live(environment: Mapping[str, str], arguments: Sequence[str], said: Connec
         if text.startswith(STEP):
             goes.recv_bytes()
 
-    training.LOG_EVERY = 1
-    training.say = told  # type: ignore[attr-defined]
+    tries.LOG_EVERY = 1
+    tries.say = told  # type: ignore[attr-defined]
     try:
         code = entry.main(arguments)
     finally:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 INSTANCE = "gcp:compute/instance:Instance"
 TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate")
 NODE = "gcp:tpu/v2Vm:V2Vm"
+POOL = "gcp:container/nodePool:NodePool"
 TPU_MACHINE = re.compile(r"ct\d|tpu")
 GPU_PATHS = {"zone": "zone", "provisioning": "zone", "accelerator_type": "guestAccelerators", "count": "guestAccelerators"}
 """Where a part of a wish for GPUs is said; what is not here is said by the machine type."""
@@ -27,13 +28,18 @@ PROVISIONING: dict[str, Provisioning] = {"SPOT": "spot", "FLEX_START": "flex-sta
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
-    """TPUs and GPUs in zones that are not known to offer them, and templates of machines that no zone of the region is known to offer."""
+    """
+    TPUs and GPUs, on machines and on nodes of GKE, in zones that are not known to offer them, and templates of machines that no zone of the
+    region is known to offer.
+    """
     if resource.type == INSTANCE or resource.type in TEMPLATES:
         yield from _machine(resource, region)
     elif resource.type == NODE:
         yield from _node(resource)
     elif resource.type == RUN_JOB:
         yield from _planned(resource)
+    elif resource.type == POOL:
+        yield from _pool(resource)
 
 
 def _machine(resource: Declared, region: str) -> Iterator[Broken]:
@@ -135,6 +141,53 @@ def _node(resource: Declared) -> Iterator[Broken]:
         yield Broken("acceleratorType", str(error))
         return
     yield from _judged(resource, "acceleratorType", "tpu-api", shape, _node_way(resource))
+
+
+def _pool(resource: Declared) -> Iterator[Broken]:
+    """Each zone of a node pool with accelerators. A slice whose topology a policy holds is judged by its machines alone."""
+    from infra.catalog import fits_tpu
+    from infra.catalog.fits import judge
+    from infra.catalog.gpu_machines import by_machine_type
+    from infra.catalog.wish import Wish
+
+    machine_type, accelerators = resource.get("nodeConfig.machineType"), resource.get("nodeConfig.guestAccelerators")
+    if not isinstance(machine_type, str | None) or not isinstance(accelerators, list | None):
+        yield Broken("nodeConfig", "its machine type and its accelerators must be known at preview")
+        return
+    slices = fits_tpu.machines().get(machine_type or "")
+    if slices:
+        topology = str(resource.get("placementPolicy.tpuTopology") or "")
+        named = "" if topology or any(one.single_host for one in slices) else slices[0].accelerator_type
+        wish = Wish("gke", named, machine_type or "", topology=topology, provisioning=_pool_way(resource))
+    elif by_machine_type(machine_type or ""):
+        wish = Wish("gke", machine_type=machine_type or "", provisioning=_pool_way(resource))
+    elif accelerators:
+        kind, count = (resource.get(f"nodeConfig.guestAccelerators.0.{key}") for key in ("type", "count"))
+        if not isinstance(kind, str) or not isinstance(count, int):
+            yield Broken("nodeConfig.guestAccelerators[0]", "must be known at preview")
+            return
+        wish = Wish("gke", kind, machine_type or "", count, provisioning=_pool_way(resource))
+    else:
+        return
+    places = resource.get("nodeLocations")
+    if not isinstance(places, list) or not places or not all(isinstance(one, str) for one in places):
+        yield Broken("nodeLocations", "must be stated, and known at preview: not every zone of a region has accelerators")
+        return
+    for index, zone in enumerate(places):
+        verdict = judge(replace(wish, zone=zone.lower()))
+        for reason in verdict.reasons:
+            nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
+            message = f"{zone} as {wish.provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}"
+            yield Broken(f"nodeLocations[{index}]" if reason.part in ("zone", "provisioning") else "nodeConfig", message, (verdict,))
+
+
+def _pool_way(resource: Declared) -> Provisioning:
+    if resource.get("nodeConfig.spot") is True or resource.get("nodeConfig.preemptible") is True:
+        return "spot"
+    if resource.get("nodeConfig.flexStart") is True or resource.get("queuedProvisioning.enabled") is True:
+        return "flex-start"
+    specific = resource.get("nodeConfig.reservationAffinity.consumeReservationType") == "SPECIFIC_RESERVATION"
+    return "reservation" if specific else "on-demand"
 
 
 def _judged(resource: Declared, path: str, api: Api, shape: TpuShape, provisioning: Provisioning) -> Iterator[Broken]:
