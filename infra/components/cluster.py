@@ -239,17 +239,7 @@ class Cluster(pulumi.ComponentResource):
         assert match, "ClusterSpec has checked it"
         self.project, self.location, short = match.groups()
         self.cluster = gcp.container.Cluster.get(name, existing, opts=child, project=self.project, location=self.location, name=short)
-
-        def has_identity(config: Any) -> Any:
-            if not getattr(config, "workload_pool", None):
-                raise pulumi.RunError(
-                    f"clusters.{name}.existing: {existing} has no workload identity: its pods would act as its nodes\n"
-                    f"  fix: gcloud container clusters update {short} --project={self.project} --location={self.location} "
-                    f"--workload-pool={self.project}.svc.id.goog"
-                )
-            return config
-
-        self.cluster.workload_identity_config.apply(has_identity)
+        self.cluster.workload_identity_config.apply(lambda config: check_identity(name, existing, config))
 
     def _declare(self, name: str, spec: ClusterSpec, placement: Placement, network: Network) -> None:
         autopilot = spec.mode == "autopilot"
@@ -369,6 +359,22 @@ class Cluster(pulumi.ComponentResource):
                 delete_before_replace=True,
                 ignore_changes=["initialNodeCount"],  # the service's own once it is made, and a change would replace the pool
             ),
+        )
+
+
+def check_identity(name: str, existing: str, config: Any) -> None:
+    """
+    Whether pods of a cluster that others own are somebody of their own.
+
+    Raises:
+        RunError: They are not.
+    """
+    if not getattr(config, "workload_pool", None):
+        _, project, _, location, _, short = existing.split("/")
+        raise pulumi.RunError(
+            f"clusters.{name}.existing: {existing} has no workload identity: its pods would act as its nodes\n"
+            f"  fix: gcloud container clusters update {short} --project={project} --location={location} "
+            f"--workload-pool={project}.svc.id.goog"
         )
 
 
