@@ -135,8 +135,8 @@ class ClusterSpec(Spec):
     """When Google may not, by name; beside a window only."""
     secondary_ranges: RangesSpec | None = None
     """Ranges for pods and services that a subnet of others has. (default: GKE takes free ones)"""
-    deletion_protection: YesNo | None = None
-    """Whether a destroy is refused. (default: in staging and prod)"""
+    deletion_protection: YesNo = False
+    """Whether the provider refuses a destroy too, until it is taken back by an update. In staging and prod the engine refuses already."""
     system_pool: SystemPoolSpec = SystemPoolSpec()
 
     @field_validator("existing")
@@ -244,7 +244,6 @@ class Cluster(pulumi.ComponentResource):
     def _declare(self, name: str, spec: ClusterSpec, placement: Placement, network: Network) -> None:
         autopilot = spec.mode == "autopilot"
         physical = names.cluster(placement.stack, name)
-        protected = placement.protects_data if spec.deletion_protection is None else spec.deletion_protection
         only_dns = not spec.authorized_networks
         ranges: dict[str, Any] = {}
         if spec.secondary_ranges:
@@ -283,14 +282,14 @@ class Cluster(pulumi.ComponentResource):
                 "recurring_window": spec.maintenance_window.declared(),
                 "maintenance_exclusions": [one.declared(key) for key, one in sorted(spec.maintenance_exclusions.items())],
             },
-            deletion_protection=protected,
+            deletion_protection=spec.deletion_protection,
             resource_labels=placement.labels,
             **arguments,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self.ready,
                 delete_before_replace=True,
-                protect=protected,
+                protect=placement.protects_data,
                 # Of the pool that is made and taken away at once: a change of it would replace the cluster.
                 ignore_changes=None if autopilot else ["nodeConfig", "initialNodeCount"],
             ),
