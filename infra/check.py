@@ -50,10 +50,11 @@ class Checked:
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
-        from infra.components import pool_checks, registered
+        from infra.components import job, pool_checks, registered
 
         spec = self.spec
         return [
+            *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
             *pool_checks.warnings(spec.node_pools, spec.allow_replace),
         ]

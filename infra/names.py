@@ -79,6 +79,10 @@ def service_account_id(stack: str, purpose: str) -> str:
     return shortened(f"{stack}-{purpose}", 30)
 
 
+BUILDER = "builder"
+"""Purpose of the account that builds a stack's images."""
+
+
 def service_account_email(project: str, stack: str, purpose: str) -> str:
     """
     Address of a service account, known before it is made.

@@ -10,8 +10,10 @@ from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
+from infra.components.builder import Builder
 from infra.components.cluster import Cluster
 from infra.components.endpoint import Endpoint
+from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
 from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
@@ -30,6 +32,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
+    if spec.images:
+        Builder("builder", placement=placement, storage=storage)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
     queued = any(one.queued for one in spec.tpu_slices.values())
     if spec.spend_caps or spec.models or served or queued:
@@ -52,8 +56,9 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     }
 
     slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
-    machines = [*slices.values(), *map(purpose, spec.jobs)]
-    if spec.has_network:
+    vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
+    machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
+    if spec.needs_network:
         network = Network("network", spec.network, placement=placement)
     if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
@@ -67,6 +72,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
+
+    for name, gpu_vm in spec.gpu_vms.items():
+        account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
+        GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
 
     clusters = {
         name: Cluster(name, cluster, placement=placement, network=None if cluster.existing else network, storage=storage)
@@ -97,7 +106,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             runner_image=spec.images[RUNNER],
             placement=placement,
             storage=storage,
-            network=network,
+            network=None if job.on_vertex else network,
             account=identity.accounts[purpose(name)],
             after=identity.grants[purpose(name)],
             sandbox=cloud.address,

@@ -22,6 +22,7 @@ from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
 from infra.components.cluster import NODES_MAX, ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
+from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
@@ -63,6 +64,11 @@ def check_stack_name(stack: str) -> None:
         raise SpecError(
             f"stack {stack!r}", [Problem("", "the name cannot be a part of resource names", allowed, "rename the file and the stack")]
         )
+
+
+def _taken(whose: str) -> tuple[str, str]:
+    """Why a name cannot be had twice, and what would do."""
+    return f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them", "a name of its own"
 
 
 def _region(value: object) -> object:
@@ -107,6 +113,8 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU slices, by name."""
+    gpu_vms: dict[Name, GpuVmSpec] = {}
+    """Standing machines with GPUs, by name."""
     clusters: dict[Name, ClusterSpec] = {}
     """GKE clusters, by name."""
     node_pools: dict[Name, NodePoolSpec] = {}
@@ -138,7 +146,9 @@ class StackSpec(Spec):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
         problems += [*self._jobs(), *self._node_pools()]
-        if not self.has_network and "network" in self.model_fields_set:
+        for name in self.gpu_vms.keys() & self.tpu_slices.keys():
+            problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        if not self.needs_network and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -168,12 +178,11 @@ class StackSpec(Spec):
             )
         registered: dict[str, str] = {}
         for name, job in self.jobs.items():
-            if name in self.tpu_slices or name == SWEEP:
-                whose = "a slice" if name in self.tpu_slices else "what looks after all jobs"
-                words = f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them"
-                yield Problem(f"jobs.{name}", words, "a name of its own", "rename the job")
-            image = job.program.image
-            if job.image is None and image not in self.images:
+            owners = {"a slice": name in self.tpu_slices, "a machine with GPUs": name in self.gpu_vms}
+            if whose := next((one for one, has in (owners | {"what looks after all jobs": name == SWEEP}).items() if has), ""):
+                yield Problem(f"jobs.{name}", *_taken(whose), "rename the job")
+            image = job.program.image if job.program else ""
+            if job.image is None and image and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"
                 yield Problem(f"jobs.{name}.image", f"is missing: {job.workload} runs in the image {image}, and images has none", fix=fix)
             model = job.registers
@@ -200,7 +209,7 @@ class StackSpec(Spec):
             elif not cluster.own_nodes:
                 words = f"{pool.cluster} is Autopilot, which makes its nodes itself: pods ask for accelerators"
                 yield Problem(f"node_pools.{name}.cluster", words, "a Standard cluster", "remove the pool, or set `mode: standard`")
-            if name in systems or name in self.tpu_slices or name in self.jobs or name in self.clusters:
+            if name in systems or any(name in others for others in (self.tpu_slices, self.gpu_vms, self.jobs, self.clusters)):
                 words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
                 yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")
         for key, cluster in self.clusters.items():
@@ -221,9 +230,9 @@ class StackSpec(Spec):
         return any(not one.existing for one in self.clusters.values())
 
     @property
-    def has_network(self) -> bool:
-        """Whether anything of the stack stands in its network."""
-        return bool(self.tpu_slices or self.jobs or self.own_clusters)
+    def needs_network(self) -> bool:
+        """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
+        return bool(self.tpu_slices or self.gpu_vms or self.own_clusters) or not all(job.on_vertex for job in self.jobs.values())
 
     @property
     def registered(self) -> dict[str, str]:
@@ -232,11 +241,12 @@ class StackSpec(Spec):
 
     def image_of(self, job: JobSpec) -> str:
         """The image that a job's container is of."""
-        return job.image or self.images[job.program.image]
+        return job.image or self.images[job.program.image if job.program else ""]
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
         yield from (judge(one.wish) for one in self.tpu_slices.values())
+        yield from (judge(one.wish) for one in self.gpu_vms.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
         yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
@@ -257,16 +267,20 @@ class StackSpec(Spec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways = {one.chosen_way for one in self.tpu_slices.values()} | {one.chosen_way for one in self.jobs.values()}
+        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
+        ways |= {one.chosen_way for one in self.jobs.values()}
+        ways |= {"compute-engine"} if self.gpu_vms else set()
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models) or "vertex" in ways,
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
+            "cloudbuild.googleapis.com": bool(self.images),
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": bool(ways or self.clusters),  # the network too
+            "compute.googleapis.com": self.needs_network,
             "container.googleapis.com": bool(self.clusters),
+            "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
             "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.files import FilesError, Folder
+from workloads.files import CHECKSUMS, FilesError, Folder
 
 KEEP = 2
 """Whole checkpoints that stay: the last one, and the one before should the last be damaged."""
@@ -62,6 +62,8 @@ class Checkpoints:
         self._sending: Future[None] | None = None
         self.skipped: list[str] = []
         """Why a checkpoint was not used."""
+        self._useless: set[int] = set()
+        """Steps of those: they go with the next one that is saved, and are none of the `KEEP`."""
 
     def last(self, like: Any, suits: Callable[[dict[str, Any]], None] = lambda meta: None) -> Checkpoint | None:
         """
@@ -80,6 +82,7 @@ class Checkpoints:
                 state = self._read(place / STATE, like)
             except FilesError as error:
                 self.skipped.append(str(error))
+                self._useless.add(step)
                 continue
             return Checkpoint(step, state, meta)
         return None
@@ -109,8 +112,11 @@ class Checkpoints:
         (place / META).write_text(json.dumps(checkpoint.meta), encoding="utf-8")
         self._folder.child(str(checkpoint.step)).upload(place)
         shutil.rmtree(place)
-        steps = sorted(int(name) for name in self._folder.children() if name.isdigit())
-        for old in steps[: -KEEP if checkpoint.step in steps[-KEEP:] else 0]:
+        self._useless.discard(checkpoint.step)
+        names = self._folder.names()
+        steps = {int(name.split("/")[0]) for name in names if name.split("/")[0].isdigit() and "/" in name}
+        whole = {step for step in steps - self._useless if f"{step}/{CHECKSUMS}" in names}
+        for old in steps - set(sorted(whole)[-KEEP:]) - {checkpoint.step}:
             self._folder.child(str(old)).erase()
 
 

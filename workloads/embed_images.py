@@ -1,133 +1,118 @@
 """
 Makes numbers of pictures: `python -m workloads.entry embed_images`.
 
-It reads every file in the folder `WL_DATA_PICTURES`, in shards of equal size by name, each by one host. A shard is one file of `WL_OUTPUT`,
-written whole or not at all: so each picture is in the result once, and a later try makes only what is missing.
+It reads every file in the folder `WL_DATA_PICTURES`, and keeps what it made of them in `embeddings/` of `WL_OUTPUT`, or in the folder that
+`--embeddings` names, which may outlive a run (`workloads.embeddings` says what is in it): a later try makes only what is missing, and a
+later run only what is new. What measures them is the model in `WL_DATA_VISION` (`workloads.vision`). In `WL_OUTPUT` is besides:
 
-    shard-00000.safetensors  `embeddings` of float32, `[pictures, size]`; `about` of its metadata is JSON with `names` and `set_aside`
-    report.json              {"metrics": {"pictures": N, "embedded": N, "set_aside": N}, "set_aside": {NAME: REASON}, ...}
+    report.json  {"metrics": {"pictures": N, "embedded": N, "set_aside": N}, "set_aside": {NAME: REASON}, ...}
 
-A file that cannot be read as a picture is set aside with the reason, and stops nobody. Where somebody adds or takes away pictures between
-two tries, the shards that are touched are made anew.
+A file that cannot be read as a picture is set aside with the reason, and stops nobody.
+
+Several workers (`WL_HOSTS`) share the shards, each with its own: one may die and be begun again while the others work. They may be replicas
+of a custom job of Vertex AI, Pods of an indexed Job, tasks of Cloud Batch or of Cloud Run: `workloads.workers` says how each knows which it
+is. Who is done last reports; the primary replica of a custom job, whose end is the others' too, waits for them. Hosts of one TPU slice are
+a machine together, and begin and end together.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
+import os
 import time
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
-import numpy as np
-
-from workloads import vision
-from workloads.contract import REPORT, RESTART_EXIT, InputError, TrainSettings
-from workloads.files import PARALLEL, Folder
+from workloads import devices, embeddings, vision, workers
+from workloads.arguments import positive
+from workloads.contract import REPORT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
+from workloads.embeddings import Embeddings, Shard
+from workloads.files import Folder
 from workloads.preemption import Notice
 from workloads.say import say
+
+WAIT_SECONDS = 10
+"""Between two looks at whether the others are done, of a worker whose end would be theirs."""
+OWN_DEVICES = True
+"""This program looks at its devices by itself: workers that know nothing of each other do not wait for each other's."""
 
 
 def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
     found = argparse.ArgumentParser(prog=program, description="Makes numbers of pictures.")
-    found.add_argument("--shard", type=int, default=1000, help="pictures of a shard; default 1000")
+    found.add_argument("--embeddings", help=f"folder that keeps them, over runs; default: {embeddings.PLACE} of WL_OUTPUT")
+    found.add_argument("--shard", type=positive, default=embeddings.SHARD, help=f"pictures of a shard; default {embeddings.SHARD}")
     return found
 
 
 def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     """Makes the shards that are missing. Answers the exit code."""
     begun = time.monotonic()
-    if options.shard < 1:
-        raise InputError(f"--shard {options.shard}: at least 1")
+    host, connected = _started(settings, os.environ)
     if "pictures" not in settings.data:
         raise InputError("WL_DATA_PICTURES is missing: name the folder of the pictures")
     pictures, output = Folder(settings.data["pictures"]), Folder(settings.output)
-    names = pictures.names()
-    if not names:
+    extractor = vision.extractor(settings.data)
+    kept = Folder(options.embeddings) if options.embeddings else output.child(embeddings.PLACE)
+    embeddings.measured_by_others(kept, extractor)
+    found = Embeddings(kept, pictures, embeddings.listed(pictures, output, alone=settings.hosts == 1), extractor, shard=options.shard)
+    if not len(found):
         raise InputError(f"{pictures.location}: no file is there")
-    extractor = vision.plain()
-    shards = [names[begin : begin + options.shard] for begin in range(0, len(names), options.shard)]
-    # Each host stops for itself: no step is common to them.
+    # Each worker stops for itself: no step is common to them.
     notice = Notice(1)
     made = 0
-    host = _host(settings)
-    for number in range(host, len(shards), settings.hosts):
+    for number in range(host, found.count, settings.hosts):
         if notice.at(number):
-            say(f"this machine is taken away: {number} of {len(shards)} shards were looked at")
+            say(f"this machine is taken away: {number} of {found.count} shards were looked at")
             return RESTART_EXIT
-        if _found(output, number, shards[number], extractor) is None:
-            _make(pictures, output, number, shards[number], extractor)
+        if found.whole(number) is None:
+            found.make(number)
             made += 1
-            say(f"shard {number + 1} of {len(shards)} is made")
-    _meet(settings)
-    if host == 0:
+            say(f"shard {number + 1} of {found.count} is made")
+    if connected:
+        _meet()
+    # Everybody writes before they look: so the last one finds all, and if two do, they say the same.
+    shards = found.whole_shards()
+    while shards is None and workers.speaks_for_all(host, os.environ):
+        if notice.at(found.count):
+            return RESTART_EXIT
+        _wait()
+        shards = found.whole_shards()
+    if shards is None and (connected or settings.hosts == 1):
+        raise InputError(f"{found.folder.location}: a shard went away, or its pictures did: begin again")
+    if shards is None:
+        say(f"worker {host} of {settings.hosts} is done; who is done last reports")
+        return 0
+    if not connected or host == 0:
         _report(settings, output, shards, extractor, made, begun)
+        found.clear()
+        output.delete(embeddings.LIST)
     return 0
 
 
-def _make(pictures: Folder, output: Folder, number: int, names: list[str], extractor: vision.Extractor) -> None:
-    import safetensors.numpy
+def _started(settings: TrainSettings, environment: Mapping[str, str]) -> tuple[int, bool]:
+    """Which worker this is, after its devices are looked at, and whether JAX connects it to the others."""
+    if settings.hosts > 1 and not settings.accelerator_type.startswith(("cpu", "nvidia-")) and environment.get(SIMULATED) != "1":
+        devices.start(settings)
+        import jax
 
-    def load(name: str) -> Any:
-        content = pictures.find(name)
-        if content is None:
-            return "it went away while it was read"
-        try:
-            return vision.square(content, extractor.edge)
-        except vision.PictureError as error:
-            return str(error)
-
-    good: list[str] = []
-    aside: dict[str, str] = {}
-    parts = [np.zeros((0, extractor.size), np.float32)]
-    with ThreadPoolExecutor(PARALLEL) as pool:
-        for begin in range(0, len(names), vision.BATCH):
-            some = names[begin : begin + vision.BATCH]
-            squares = []
-            for name, found in zip(some, pool.map(load, some), strict=True):
-                if isinstance(found, str):
-                    aside[name] = found
-                else:
-                    good.append(name)
-                    squares.append(found)
-            if squares:
-                parts.append(extractor(squares))
-    about = {"names": good, "set_aside": aside, "by": extractor.name, "of": _fingerprint(names)}
-    output.write(_file(number), safetensors.numpy.save({"embeddings": np.concatenate(parts)}, metadata={"about": json.dumps(about)}))
+        return jax.process_index(), True
+    host = workers.mine(settings, environment)
+    if settings.chips % settings.hosts:
+        raise ContractError(f"WL_CHIPS={settings.chips} is no multiple of WL_HOSTS={settings.hosts}")
+    devices.start(replace(settings, hosts=1, chips=settings.chips // settings.hosts, process_id=0, coordinator=""))
+    return host, False
 
 
-def _found(output: Folder, number: int, names: list[str], extractor: vision.Extractor) -> dict[str, Any] | None:
-    """Metadata of a shard that an earlier try made of the same pictures in the same way."""
-    content = output.find(_file(number))
-    if content is None:
-        return None
-    head = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    about: dict[str, Any] = json.loads(head["__metadata__"]["about"])
-    return about if (about["by"], about["of"]) == (extractor.name, _fingerprint(names)) else None
-
-
-def _report(settings: TrainSettings, output: Folder, shards: list[list[str]], extractor: vision.Extractor, made: int, begun: float) -> None:
-    aside: dict[str, str] = {}
-    embedded = 0
-    for number, names in enumerate(shards):
-        about = _found(output, number, names, extractor)
-        if about is None:
-            raise InputError(f"{output.location}: {_file(number)} went away, or its pictures did: begin again")
-        aside |= about["set_aside"]
-        embedded += len(about["names"])
-    total = sum(len(names) for names in shards)
-    # Files of an earlier try over more pictures.
-    for name in output.names():
-        if name.startswith("shard-") and name not in {_file(number) for number in range(len(shards))}:
-            output.delete(name)
+def _report(settings: TrainSettings, output: Folder, shards: list[Shard], extractor: vision.Extractor, made: int, begun: float) -> None:
+    aside = {name: why for shard in shards for name, why in sorted(shard.set_aside.items())}
+    embedded = sum(len(shard.names) for shard in shards)
     output.write_json(
         REPORT,
         {
             "workload": "embed_images",
             "run_id": settings.run_id,
-            "metrics": {"pictures": total, "embedded": embedded, "set_aside": len(aside)},
+            "metrics": {"pictures": embedded + len(aside), "embedded": embedded, "set_aside": len(aside)},
             "set_aside": aside,
             "picture_features": extractor.name,
             "shards": len(shards),
@@ -137,25 +122,12 @@ def _report(settings: TrainSettings, output: Folder, shards: list[list[str]], ex
     )
 
 
-def _host(settings: TrainSettings) -> int:
-    """Number of this host, which with several JAX knows."""
-    if settings.hosts == 1:
-        return 0
-    import jax
-
-    return jax.process_index()
+def _wait() -> None:
+    time.sleep(WAIT_SECONDS)
 
 
-def _meet(settings: TrainSettings) -> None:
-    if settings.hosts > 1:
-        from jax.experimental import multihost_utils
+def _meet() -> None:
+    """Waits for all hosts of a slice: one that ends early takes the others' work for lost."""
+    from jax.experimental import multihost_utils
 
-        multihost_utils.sync_global_devices("embedded")
-
-
-def _fingerprint(names: list[str]) -> str:
-    return hashlib.sha256(json.dumps(names).encode()).hexdigest()
-
-
-def _file(number: int) -> str:
-    return f"shard-{number:05}.safetensors"
+    multihost_utils.sync_global_devices("embedded")

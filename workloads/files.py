@@ -8,12 +8,13 @@ such a folder asks `verified` first, and never sees half of one.
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -83,9 +84,32 @@ class Folder:
             return
         path = self._path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
         unfinished.write_bytes(content)
         unfinished.replace(path)
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Writes a file that is not there. Of several who do so at once, one is answered yes."""
+        if self.remote:
+            from google.api_core.exceptions import PreconditionFailed
+
+            try:
+                self._blob(name).upload_from_string(content, content_type="application/octet-stream", if_generation_match=0)
+            except PreconditionFailed:
+                return False
+            return True
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+        unfinished.write_bytes(content)
+        try:
+            # Fails where the name is there, unlike a rename.
+            os.link(unfinished, path)
+        except FileExistsError:
+            return False
+        finally:
+            unfinished.unlink()
+        return True
 
     def delete(self, name: str) -> None:
         """Deletes a file. One that is not there is fine."""
@@ -105,10 +129,28 @@ class Folder:
             root = Path(self.location)
             paths = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
             return sorted(path.as_posix() for path in paths if not any(part.startswith(".") for part in path.parts))
-        bucket, prefix = self._address
-        prefix = f"{prefix}/" if prefix else ""
-        found = _client().list_blobs(bucket, prefix=prefix)
-        return sorted(blob.name.removeprefix(prefix) for blob in found if not blob.name.endswith("/"))
+        return list(self._blobs())
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file, by its name."""
+        if self.remote:
+            return {name: int(blob.size) for name, blob in self._blobs().items()}
+        return {name: self._path(name).stat().st_size for name in self.names()}
+
+    def digests(self) -> dict[str, str]:
+        """
+        What the content of each file is, by its name: a text that is another where the content is. A bucket's listing tells it, so that
+        nothing is fetched: MD5, or CRC-32C and size of an object that was composed and has no other.
+        """
+        if self.remote:
+            return {name: blob.md5_hash or f"{blob.crc32c}{blob.size}" for name, blob in self._blobs().items()}
+
+        def digest(name: str) -> str:
+            return base64.b64encode(hashlib.md5(self.find(name) or b"", usedforsecurity=False).digest()).decode()
+
+        names = self.names()
+        with ThreadPoolExecutor(PARALLEL) as pool:
+            return dict(zip(names, pool.map(digest, names), strict=True))
 
     def children(self) -> list[str]:
         """Names of the folders in it."""
@@ -188,6 +230,15 @@ class Folder:
         for name in self.names():
             self.delete(name)
 
+    def _blobs(self) -> dict[str, Any]:
+        """All objects of it, by their names in it, sorted."""
+        bucket, prefix = self._address
+        prefix = f"{prefix}/" if prefix else ""
+        found = {
+            blob.name.removeprefix(prefix): blob for blob in _client().list_blobs(bucket, prefix=prefix) if not blob.name.endswith("/")
+        }
+        return dict(sorted(found.items()))
+
     def _path(self, name: str) -> Path:
         return Path(self.location) / _relative(name)
 
@@ -199,11 +250,6 @@ class Folder:
     def _blob(self, name: str) -> Any:
         bucket, prefix = self._address
         return _client().bucket(bucket).blob(f"{prefix}/{_relative(name)}" if prefix else _relative(name))
-
-
-def shard(names: Sequence[str], index: int, count: int) -> Iterator[str]:
-    """Every *count*-th of the names, from *index*: the same for everybody who asks, whatever the order in which they were listed."""
-    return iter(sorted(names)[index::count])
 
 
 def _relative(name: str) -> str:

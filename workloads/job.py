@@ -53,7 +53,7 @@ PROGRAMS = {
         ),
         Program("finetune", "train", "workloads.finetune.train", "train", ("model", "examples")),
         Program("train_tf", "tf", "workloads.train_tf", "train", ("clicks", "pictures"), "workloads.recommender.data"),
-        Program("embed_images", "serve", "workloads.embed_images", "batch", ("pictures",)),
+        Program("embed_images", "train", "workloads.embed_images", "batch", ("pictures",)),
         Program("serve_recommender", "serve", "workloads.recommender.online", "serve"),
     )
 }

@@ -31,16 +31,15 @@ from typing import Any
 
 import numpy as np
 
-from workloads.arguments import batch_problems, positive, problems
-from workloads.checkpoints import Checkpoint, Checkpoints
+from workloads.arguments import batch_problems, problems
+from workloads.checkpoints import Checkpoints
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
 from workloads.devices import DevicesError, check, expected
 from workloads.files import Folder
-from workloads.preemption import Notice
 from workloads.recommender import metrics, train
 from workloads.recommender.batches import Batches
 from workloads.recommender.data import HISTORY
-from workloads.say import say
+from workloads.tries import Try, of_input
 
 OWN_DEVICES = True
 """This program looks at its devices by itself: its image has no JAX."""
@@ -51,18 +50,13 @@ TEMPERATURE = 0.3
 ABSENT = -1e9
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 """Adam's, as in Keras."""
-LOG_EVERY = 10
 
 
 def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
-    found = argparse.ArgumentParser(prog=program, description="Trains the recommender's two towers on TensorFlow, the older way.")
-    found.add_argument("--small", action="store_true", help="a small model: some seconds on a processor")
-    found.add_argument("--steps", type=positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
-    found.add_argument("--batch", type=positive, help="rows of a step over all devices; default 8192, fewer for a short log (small: 512)")
-    found.add_argument("--dimension", type=positive, help="numbers of a vector; default 128 (small: 32)")
-    found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
-    found.add_argument("--seed", type=int, default=0)
+    found = train.common(
+        argparse.ArgumentParser(prog=program, description="Trains the recommender's two towers on TensorFlow, the older way.")
+    )
     found.set_defaults(example=False)
     return found
 
@@ -109,17 +103,15 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
 
     strategy = strategy_for(tf, settings, os.environ)
     parts = strategy.num_replicas_in_sync
-    rate = (0.02 if options.small else 0.005) if options.learning_rate is None else options.learning_rate
-    wrong = [*batch_problems(options.batch, parts), *problems(rate, options.seed, settings, ("clicks", "pictures"), "name the folders")]
+    given = (options.learning_rate, options.seed, settings, ("clicks", "pictures"), "name the folders")
+    wrong = [*batch_problems(options.batch, parts), *problems(*given)]
     if wrong:
         raise InputError("\n".join(wrong))
     data = train.read_data(settings, options, Folder(settings.output))
     clicks = int(data.clicks.clicked[data.train].sum())
-    batch = options.batch or (-(-512 // parts) * parts if options.small else train.batch_rows(clicks, parts))
-    steps = options.steps or (train.LEAST_STEPS if options.small else max(train.LEAST_STEPS, 3 * clicks // batch))
-    dimension = options.dimension or (32 if options.small else 128)
-    towers = Towers(tf, strategy, data, dimension, rate, options.seed)
-    batches = Batches(data.clicks, data.products, data.features, data.train, batch, steps, options.seed)
+    sizes = train.Sizes.of(options, clicks, parts)
+    towers = Towers(tf, strategy, data, sizes.dimension, sizes.learning_rate, options.seed)
+    batches = Batches(data.clicks, data.products, data.features, data.train, sizes.batch, sizes.steps, options.seed)
     trainer = Trainer(settings, towers, batches)
     if not trainer.train():
         return RESTART_EXIT
@@ -136,7 +128,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         "run_id": settings.run_id,
         "metrics": measured,
         "data": {"users": len(data.clicks.users) - 1, "items": len(data.products.names) - 1, "rows": len(data.clicks), "clicks": clicks},
-        "steps": steps,
+        "steps": sizes.steps,
         "seconds": round(time.monotonic() - begun, 2),
         "picture_features": data.features_by,
         "devices": {"count": parts, "strategy": type(strategy).__name__, "hosts": 1},
@@ -144,6 +136,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         "checkpoints_skipped": trainer.checkpoints.skipped,
         "loss": trainer.curve,
     }
+    trainer.tell(measured, {"batch": sizes.batch, "learning_rate": sizes.learning_rate, "dimension": sizes.dimension})
     output.write_json(REPORT, report)
     return 0
 
@@ -280,75 +273,33 @@ class Towers:
         return tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(own, scores)) / whole
 
 
-class Trainer:
+class Trainer(Try):
     """One try of a run."""
 
     def __init__(self, settings: TrainSettings, towers: Towers, batches: Batches) -> None:
         self._towers, self._batches = towers, batches
-        self._interval = max(1, settings.save_every_steps // 2)
-        self._where = settings.checkpoints
-        self.checkpoints = Checkpoints(settings.checkpoints, writes=True, write=_write, read=_read)
-        self.curve: list[tuple[int, float]] = []
-        """Mean loss of the steps up to each."""
-        self.resumed_from: list[int] = []
+        checkpoints = Checkpoints(settings.checkpoints, writes=True, write=_write, read=_read)
+        shapes = {name: list(variable.shape) for name, variable in towers.variables.items()}
+        super().__init__(settings, len(batches), checkpoints, identity={"towers": shapes, **of_input(batches)})
 
-    def train(self) -> bool:
-        """Trains to the end, or until the machine is taken away: then what was done is saved, and the answer is no."""
-        notice, steps = Notice(1), len(self._batches)
-        done, losses = self._resume(steps)
-        saved = done
-        while done < steps:
-            batch = self._towers.placed(self._batches[done])
-            done += 1
-            losses.append(float(self._towers.step(batch, self._towers._tf.constant(float(done)))))
-            if done % LOG_EVERY == 0 or done == steps:
-                self.curve.append((done, float(np.mean(losses))))
-                losses = []
-                say(f"step {done} of {steps}, loss {self.curve[-1][1]:.4f}")
-            leaving = notice.at(done)
-            if done < steps and (leaving or done - saved >= self._interval):
-                meta = {"curve": self.curve, "open": losses, "resumed_from": self.resumed_from}
-                self.checkpoints.save(Checkpoint(done, self._towers.state(), json.loads(json.dumps(meta))))
-                saved = done
-                if leaving:
-                    self.checkpoints.close()
-                    say(f"this machine is taken away: step {done} is saved")
-                    return False
-        self.checkpoints.close()
-        return True
+    def _advance(self, step: int) -> float:
+        batch = self._towers.placed(self._batches[step])
+        return float(self._towers.step(batch, self._towers._tf.constant(float(step + 1))))
 
-    def _resume(self, steps: int) -> tuple[int, list[float]]:
-        last = self.checkpoints.last(self._towers.state())
-        if last is None:
-            return 0, []
-        if last.step >= steps:
-            raise InputError(f"{self._where}: {last.step} steps are done already, of {steps}: is it another run's folder?")
-        self._towers.restore(last.state)
-        say(f"goes on after step {last.step}")
-        self.curve = [(at, loss) for at, loss in last.meta["curve"]]
-        self.resumed_from = [*last.meta["resumed_from"], last.step]
-        return last.step, list(last.meta["open"])
+    def _kept(self) -> dict[str, Any]:
+        return self._towers.state()
+
+    def _take(self, state: dict[str, Any]) -> None:
+        self._towers.restore(state)
 
 
 def evaluate(served: Any, data: Any, found: int) -> dict[str, float | None]:
     """Metrics of the saved model on rows that it did not learn from, as of `train_recommender`."""
-    clicks, test = data.clicks, data.test
-    rows = test[(clicks.clicked[test] == 1) & (clicks.item[test] > 0)]
-    learned = data.train[(clicks.clicked[data.train] == 1) & (clicks.item[data.train] > 0)]
-    items, wanted = len(data.products.names), clicks.item[rows]
-    measured: dict[str, float | None] = {f"random_recall_at_{found}": metrics.random_recall(items, found)}
-    if not len(rows):
-        return measured | {f"{name}_at_{found}": None for name in ("recall", "ndcg", "popularity_recall")}
-    answers = [
-        served(user=clicks.user[rows[begin : begin + 1024]], history=clicks.history[rows[begin : begin + 1024]])["item"].numpy()
-        for begin in range(0, len(rows), 1024)
-    ]
-    answer = np.concatenate(answers)
-    return measured | {
-        **{f"recall_at_{k}": metrics.recall(answer[:, :k], wanted) for k in (10, found) if k <= found},
-        f"ndcg_at_{found}": metrics.ndcg(answer, wanted),
-        f"popularity_recall_at_{found}": metrics.popularity_recall(clicks.item[learned], wanted, items, found),
-    }
+
+    def answer(some: Any) -> Any:
+        return served(user=some.user, history=some.history)["item"].numpy()
+
+    return metrics.retrieval(answer, data.clicks, len(data.products.names), data.train, data.test, found)
 
 
 def _write(place: Path, state: dict[str, Any]) -> None:
@@ -358,7 +309,4 @@ def _write(place: Path, state: dict[str, Any]) -> None:
 
 def _read(place: Path, like: dict[str, Any]) -> dict[str, Any]:
     with np.load(place, allow_pickle=False) as file:
-        found = {name: file[name] for name in file.files}
-    if {name: value.shape for name, value in found.items()} != {name: value.shape for name, value in like.items()}:
-        raise InputError(f"the checkpoint {place.parent.name} is of another model: another size, or other data")
-    return found
+        return {name: file[name] for name in like}

@@ -102,7 +102,9 @@ class RangesSpec(Spec):
     """Secondary ranges of the subnet, by name: for one that others own, and have made them in."""
 
     pods: Annotated[str, pattern(RANGE_NAME, "is not the name of a range", "pods")]
+    """Range that pods get addresses of: 256 for each node."""
     services: Annotated[str, pattern(RANGE_NAME, "is not the name of a range", "services")]
+    """Range that services of the cluster get addresses of."""
 
 
 class ClusterSpec(Spec):

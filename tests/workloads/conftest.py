@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import threading
 import warnings
@@ -16,7 +17,9 @@ import uvicorn
 
 from infra.sandbox.cloud import Cloud
 from infra.sandbox.server import Server
-from tests.workloads.jobs import Job
+from tests.workloads.jobs import Job, taken_away
+from workloads.contract import RESTART_EXIT
+from workloads.files import CHECKSUMS, Folder
 
 BUCKET = "shop-models"
 
@@ -53,6 +56,14 @@ def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     files._client.cache_clear()
 
 
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """For a program that listens for SIGTERM in the tests' process: afterwards this one does not."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of what JAX compiled, so that no job compiles what another did."""
@@ -61,15 +72,29 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
-    """A run on four devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
+    """
+    A run on eight devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it.
+
+    It was told to leave at step 40, and what it saved then is made half, so that its second try goes on from the checkpoint before: what
+    the first one had learned is in `first.json`.
+    """
 
     def job(place: Path) -> Job:
-        return Job(place, compiled, accelerator_type="v5litepod-4", chips=4, simulated=True, save_every=100)
+        return Job(place, compiled, accelerator_type="v5litepod-8", chips=8, simulated=True, save_every=48)
 
     def run(place: Path) -> None:
-        ended = job(place).run("--example", "--small", "--steps", "80")
+        one, arguments = job(place), ("--example", "--small", "--steps", "80")
+        ended = taken_away(*one.start(*arguments), step=40)
+        assert ended.returncode == RESTART_EXIT, ended.stderr
+        assert "stand for 8 chips of v5litepod-8" in ended.stderr
+        before, half = sorted(int(name) for name in Folder(str(place / "checkpoints")).children())
+        assert f"this machine is taken away: step {half} is saved" in ended.stderr
+        first = Folder(str(place / "checkpoints" / str(half)))
+        curve = first.read_json("meta.json")["curve"]
+        first.delete(CHECKSUMS)
+        Folder(str(place)).write_json("first.json", {"before": before, "half": half, "loss": curve})
+        ended = one.run(*arguments)
         assert ended.returncode == 0, ended.stderr
-        assert "stand for 4 chips of v5litepod-4" in ended.stderr
 
     return job(shared(tmp_path_factory, "trained", run))
 

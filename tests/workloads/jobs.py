@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +29,20 @@ def finished(processes: list[subprocess.Popen[str]]) -> list[subprocess.Complete
             process.kill()
             process.communicate()
     return [subprocess.CompletedProcess([], process.returncode, "", text) for process, text in zip(processes, said, strict=True)]
+
+
+def taken_away(process: subprocess.Popen[str], step: int) -> subprocess.CompletedProcess[str]:
+    """A process at its end, which it was told of when it said that it had done *step*."""
+    assert process.stderr is not None
+    read: list[str] = []
+    try:
+        read += itertools.takewhile(lambda line: not line.startswith(f"step {step} of"), process.stderr)
+        process.send_signal(signal.SIGTERM)
+    finally:
+        (ended,) = finished([process])
+    # Of a program that failed before, this is all there is to say why.
+    ended.stderr = "".join(read) + ended.stderr
+    return ended
 
 
 @dataclass
@@ -54,13 +70,17 @@ class Job:
 
     def start(self, *arguments: str, hosts: int = 1) -> list[subprocess.Popen[str]]:
         """A process for each host."""
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
         command = [sys.executable, "-m", "workloads.entry", self.workload, *arguments]
         return [
-            subprocess.Popen(command, env=self._environment(host, hosts, port), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for host in range(hosts)
+            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for environment in self.environments(hosts)
         ]
+
+    def environments(self, hosts: int) -> list[dict[str, str]]:
+        """What each host's process is told."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        return [self._environment(host, hosts, port) for host in range(hosts)]
 
     def run(self, *arguments: str, hosts: int = 1) -> subprocess.CompletedProcess[str]:
         """To the end: what the first host said."""

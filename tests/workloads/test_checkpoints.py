@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from workloads.checkpoints import KEEP, Checkpoint, Checkpoints
 from workloads.contract import InputError
+from workloads.files import CHECKSUMS
 
 
 def write(place: Path, state: Any) -> None:
@@ -36,6 +39,30 @@ def test_the_newest_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3"]
     assert KEEP == 2
+
+
+def test_half_and_damaged_ones_are_none_of_those_that_stay(tmp_path: Path) -> None:
+    """The next one that is saved takes them away: else they would push out the only one that can be used, should the newest be damaged."""
+    first = Checkpoints(str(tmp_path), writes=True, write=write, read=read)
+    for step in (1, 2, 3):
+        first.save(Checkpoint(step, {}, {}))
+        first.wait()
+        if step == 1:
+            shutil.copytree(tmp_path / "1", tmp_path / "kept")
+    first.close()
+    (tmp_path / "kept").rename(tmp_path / "1")
+    (tmp_path / "2" / CHECKSUMS).unlink()
+    (tmp_path / "3" / "meta.json").write_text("{ }")
+
+    again = Checkpoints(str(tmp_path), writes=True, write=write, read=read)
+    assert again.last({}) == Checkpoint(1, {}, {})
+    assert [re.sub(".*/(?=[0-9])", "", one) for one in again.skipped] == [
+        "3: meta.json is not what its checksum says",
+        "2 has no checksums.json: it is not whole, or not there",
+    ]
+    again.save(Checkpoint(4, {}, {}))
+    again.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "4"]
 
 
 def test_one_that_does_not_suit_is_told_before_its_arrays_are_read(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import argparse
 import io
 import json
 import signal
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from workloads import embed_images, vision
+from workloads import devices, embed_images, embeddings, vision
 from workloads.contract import RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 
@@ -21,11 +21,9 @@ SHARD = 4
 
 
 @pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    """The program listens for SIGTERM: afterwards the tests' process does not."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
+def _here(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
+    """Devices are not looked at: this process has some already."""
+    monkeypatch.setattr(devices, "start", lambda settings: None)
 
 
 def picture(number: int, mode: str = "RGB", form: str = "PNG") -> bytes:
@@ -51,90 +49,175 @@ def settings(tmp_path: Path) -> TrainSettings:
     return TrainSettings("r", str(tmp_path / "out"), str(tmp_path / "ck"), "cpu", 1, data={"pictures": folder.location})
 
 
-def run(settings: TrainSettings) -> int:
-    return embed_images.run(settings, argparse.Namespace(shard=SHARD))
+def run(settings: TrainSettings, **more: Any) -> int:
+    return embed_images.run(settings, argparse.Namespace(**{"shard": SHARD, "embeddings": None} | more))
 
 
-def embeddings(settings: TrainSettings) -> dict[str, Any]:
-    """Numbers by picture; a picture that is there twice is an error."""
+def kept(settings: TrainSettings) -> Folder:
+    return Folder(settings.output).child("embeddings").child("plain-1")
+
+
+def embedded(folder: Folder) -> dict[str, Any]:
+    """Numbers by picture, as the package that the format is of reads them; a picture that is there twice is an error."""
     import safetensors
 
     found: dict[str, Any] = {}
-    for name in Folder(settings.output).names():
-        if name.startswith("shard-"):
-            with safetensors.safe_open(f"{settings.output}/{name}", "numpy") as file:
-                names, array = json.loads(file.metadata()["about"])["names"], file.get_tensor("embeddings")
-            assert len(names) == len(array)
-            assert not found.keys() & set(names)
-            found |= dict(zip(names, array, strict=True))
+    for name in folder.names():
+        with safetensors.safe_open(f"{folder.location}/{name}", "numpy") as file:
+            names, array = json.loads(file.metadata()["about"])["names"], file.get_tensor("embeddings")
+        assert len(names) == len(array)
+        assert not found.keys() & set(names)
+        found |= dict(zip(names, array, strict=True))
     return found
 
 
+def report(settings: TrainSettings) -> Any:
+    return Folder(settings.output).read_json("report.json")
+
+
 def test_each_picture_once_and_the_rest_set_aside(settings: TrainSettings) -> None:
-    """With the reason, by name."""
+    """With the reason, by name. The list of products is no picture, and is not asked for one."""
+    Folder(settings.data["pictures"]).write("products.csv", b"item,category,price,picture\n")
     assert run(settings) == 0
 
-    report = Folder(settings.output).read_json("report.json")
-    assert report["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
-    assert sorted(report["set_aside"]) == ["c-empty.png", "d-cut.png", "e-text.jpg"]
-    assert report["set_aside"]["e-text.jpg"] == "no kind of picture that is known"
-    found = embeddings(settings)
+    assert report(settings)["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
+    assert sorted(report(settings)["set_aside"]) == ["c-empty.png", "d-cut.png", "e-text.jpg"]
+    assert report(settings)["set_aside"]["e-text.jpg"] == "no kind of picture that is known"
+    found = embedded(kept(settings))
     assert sorted(found) == [*(f"a/{number}.bin" for number in range(6)), "b.png", "z.png"]
     alone = vision.plain()([vision.square(picture(7), vision.PLAIN_EDGE)])[0]
     np.testing.assert_allclose(found["z.png"], alone, atol=1e-6)
     assert len({array.tobytes() for array in found.values()}) == 8
+    assert len(kept(settings).names()) == report(settings)["shards"] == 4
 
 
 def test_a_later_try_makes_only_what_is_missing(settings: TrainSettings) -> None:
-    """What is whole stays as it is, and what is missing becomes what it would have been."""
+    """What is whole stays as it is; what is missing, or damaged, becomes what it would have been."""
     assert run(settings) == 0
-    output = Folder(settings.output)
-    first, second = output.read("shard-00000.safetensors"), output.read("shard-00001.safetensors")
-    output.delete("shard-00001.safetensors")
+    folder = kept(settings)
+    first, second, *others = folder.names()
+    before = {name: folder.read(name) for name in folder.names()}
+    folder.delete(first)
+    folder.write(second, before[second][:40])
 
     assert run(settings) == 0
-    assert output.read_json("report.json")["shards_made_by_this_try"] == 1
-    assert output.read("shard-00000.safetensors") == first
-    assert output.read("shard-00001.safetensors") == second
+    assert report(settings)["shards_made_by_this_try"] == 2
+    assert {name: folder.read(name) for name in folder.names()} == before
+    assert others
 
 
-def test_pictures_that_come_and_go_between_tries(settings: TrainSettings) -> None:
-    """Each that is there now is in the result once, and none that is gone."""
+def test_pictures_that_come_go_and_change(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is there now is in the result once, as it is now, and none that is gone. What stays is not measured again."""
     assert run(settings) == 0
+    before = embedded(kept(settings))
     pictures = Folder(settings.data["pictures"])
     pictures.write("a/3b.png", picture(20))
-    for name in ("b.png", "c-empty.png", "d-cut.png", "e-text.jpg"):
+    pictures.write("z.png", picture(21))
+    pictures.write("c-empty.png", picture(22))
+    for name in ("b.png", "d-cut.png", "e-text.jpg"):
         pictures.delete(name)
+    measured: list[str] = []
+    square = embeddings.Embeddings._square
+    monkeypatch.setattr(embeddings.Embeddings, "_square", lambda self, name: measured.append(name) or square(self, name))
 
     assert run(settings) == 0
-    assert sorted(embeddings(settings)) == ["a/0.bin", "a/1.bin", "a/2.bin", "a/3.bin", "a/3b.png", "a/4.bin", "a/5.bin", "z.png"]
-    assert Folder(settings.output).read_json("report.json")["metrics"] == {"pictures": 8, "embedded": 8, "set_aside": 0}
+    after = embedded(kept(settings))
+    assert sorted(after) == [*(f"a/{number}.bin" for number in range(4)), "a/3b.png", "a/4.bin", "a/5.bin", "c-empty.png", "z.png"]
+    assert report(settings)["metrics"] == {"pictures": 9, "embedded": 9, "set_aside": 0}
+    assert sorted(measured) == ["a/3b.png", "c-empty.png", "z.png"]
+    assert before["a/1.bin"].tobytes() == after["a/1.bin"].tobytes()
+    assert before["z.png"].tobytes() != after["z.png"].tobytes()
+
+
+def test_a_folder_that_is_kept_over_runs(settings: TrainSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later run measures nothing that an earlier one did; another model has its own, and plain measurements do not go beside it."""
+    stays = str(tmp_path / "stays")
+    assert run(settings, embeddings=stays) == 0
+    later = replace(settings, run_id="s", output=str(tmp_path / "later"))
+    assert run(later, embeddings=stays) == 0
+    assert report(later)["shards_made_by_this_try"] == 0
+    assert report(later)["metrics"] == report(settings)["metrics"]
+    assert Folder(later.output).names() == ["report.json"]
+
+    other = str(tmp_path / "other")
+    Folder(other).write("ViTBackbone-0/shard-00000-of-00001.safetensors", b"")
+    with pytest.raises(InputError, match="has what ViTBackbone-0 made of pictures: name that model's folder, WL_DATA_VISION"):
+        run(later, embeddings=other)
 
 
 def test_a_notice_ends_it_between_two_shards(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 143, and the next try goes on."""
-    make = embed_images._make
+    make = embeddings.Embeddings.make
 
-    def taken_away(*arguments: Any) -> None:
-        make(*arguments)
+    def taken_away(self: Any, number: int) -> Any:
+        made = make(self, number)
         signal.raise_signal(signal.SIGTERM)
+        return made
 
-    monkeypatch.setattr(embed_images, "_make", taken_away)
+    monkeypatch.setattr(embeddings.Embeddings, "make", taken_away)
     assert run(settings) == RESTART_EXIT
-    assert Folder(settings.output).names() == ["shard-00000.safetensors"]
-    monkeypatch.setattr(embed_images, "_make", make)
+    assert kept(settings).names() == ["shard-00000-of-00004.safetensors"]
+    monkeypatch.setattr(embeddings.Embeddings, "make", make)
     assert run(settings) == 0
-    assert Folder(settings.output).read_json("report.json")["shards_made_by_this_try"] == 2
+    assert report(settings)["shards_made_by_this_try"] == 3
 
 
-@pytest.mark.parametrize(
-    ("data", "shard", "said"), [({}, 1, "WL_DATA_PICTURES is missing"), ({"pictures": "nowhere"}, 1, "no file"), ({}, 0, "at least 1")]
-)
-def test_refuses(data: dict[str, str], shard: int, said: str, tmp_path: Path) -> None:
+def test_workers_of_which_one_dies(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Three side by side, of which one dies in the middle of writing. The others end well and report nothing; begun again it does what it
+    left, and reports. Each picture is measured once, but for those that it was at; who looked later sees no other pictures.
+    """
+    shared = replace(settings, hosts=3, chips=3)
+    measured: dict[str, list[str]] = {}
+    square, write = embeddings.Embeddings._square, Folder.write
+
+    def seen(self: Any, name: str) -> Any:
+        measured.setdefault(name, []).append(name)
+        return square(self, name)
+
+    def dies(self: Folder, name: str, content: bytes) -> None:
+        if name == "shard-00003-of-00004.safetensors":
+            raise KeyboardInterrupt
+        write(self, name, content)
+
+    def worker(number: int) -> int:
+        monkeypatch.setenv("JOB_COMPLETION_INDEX", str(number))
+        return run(shared)
+
+    monkeypatch.setattr(embeddings.Embeddings, "_square", seen)
+    monkeypatch.setattr(Folder, "write", dies)
+    with pytest.raises(KeyboardInterrupt):
+        worker(0)
+    monkeypatch.setattr(Folder, "write", write)
+    Folder(settings.data["pictures"]).write("a/late.png", picture(30))
+    assert worker(2) == worker(1) == 0
+    assert not Path(settings.output, "report.json").exists()
+    assert len(kept(settings).names()) == 3
+
+    assert worker(0) == 0
+    assert report(settings)["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
+    assert len(embedded(kept(settings))) == 8
+    again = embeddings.Embeddings(
+        kept(settings), Folder(settings.data["pictures"]), Folder(settings.data["pictures"]).digests(), vision.plain()
+    )
+    lost = [name for name, times in measured.items() if len(times) == 2]
+    assert 0 < len(lost) < len(measured) == 11
+    assert len(again) == 12
+    assert Folder(settings.output).find("pictures.json") is None
+
+
+@pytest.mark.parametrize(("data", "said"), [({}, "WL_DATA_PICTURES is missing"), ({"pictures": "nowhere"}, "no file")])
+def test_refuses(data: dict[str, str], said: str, tmp_path: Path) -> None:
     """Before anything is written."""
     given = {name: str(tmp_path / folder) for name, folder in data.items()}
     settings = TrainSettings("r", str(tmp_path / "out"), "ck", "cpu", 1, data=given)
 
     with pytest.raises(InputError, match=said):
-        embed_images.run(settings, argparse.Namespace(shard=shard))
+        run(settings)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("arguments", [["--shard", "0"], ["--shard", "x"]])
+def test_fails_for_odd_arguments(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit):
+        embed_images.parser("embed_images").parse_args(arguments)

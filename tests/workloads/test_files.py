@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,25 @@ def test_odd_checksums_are_refused(folder: Folder, content: bytes, tmp_path: Pat
 
     with pytest.raises(FilesError):
         folder.download(tmp_path / "back")
+
+
+def test_of_several_who_create_a_file_one_does(folder: Folder) -> None:
+    """At once: one is told so, and what is there is that one's; what was there before stays."""
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda number: folder.create("deep/claim", f"{number}".encode()), range(8)))
+
+    assert done.count(True) == 1
+    assert folder.read("deep/claim") == f"{done.index(True)}".encode()
+    assert folder.names() == ["deep/claim"]
+
+
+def test_digests_are_of_contents(folder: Folder) -> None:
+    """The same text for the same bytes, in a bucket as here: MD5 in base64."""
+    folder.write("a", b"one")
+    folder.write("b/c", b"one")
+    folder.write("d", b"")
+
+    assert folder.digests() == {"a": "+XxdKZQb+xsv2rCHSQargg==", "b/c": "+XxdKZQb+xsv2rCHSQargg==", "d": "1B2M2Y8AsgTpgAmY7PhCfg=="}
 
 
 def test_erases(folder: Folder, source: Path) -> None:

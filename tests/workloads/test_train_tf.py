@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.workloads.jobs import ROOT, Job, finished
+from tests.workloads.jobs import ROOT, Job, taken_away
 from workloads import train_tf
-from workloads.contract import RESTART_EXIT, ContractError, InputError, TrainSettings
+from workloads.contract import RESTART_EXIT, ContractError, TrainSettings
 from workloads.devices import DevicesError
 from workloads.files import Folder
 from workloads.recommender.data import write_example
@@ -111,23 +110,21 @@ def test_refuses_several_hosts() -> None:
         chosen(fake(), "v5litepod-16", 16, hosts=2)
 
 
-def test_a_checkpoint_is_its_numbers_and_of_its_model(tmp_path: Path) -> None:
-    """They come back bit by bit; those of another size are refused."""
+def test_a_checkpoint_is_its_numbers(tmp_path: Path) -> None:
+    """They come back bit by bit."""
     state = {"0": np.arange(6, dtype=np.float32).reshape(2, 3), "1": np.array([1e-30], np.float32)}
     train_tf._write(tmp_path / "state", state)
 
     found = train_tf._read(tmp_path / "state", state)
 
     assert {name: value.tobytes() for name, value in found.items()} == {name: value.tobytes() for name, value in state.items()}
-    with pytest.raises(InputError, match="of another model"):
-        train_tf._read(tmp_path / "state", {"0": state["0"][:1], "1": state["1"]})
 
 
 def test_it_begins_without_what_its_image_lacks() -> None:
     """No JAX, no Orbax, no Grain: all that it imports before TensorFlow is there."""
-    absent = ("jax", "orbax", "grain", "safetensors", "skimage", "keras_rs", "keras_hub")
+    absent = ("jax", "orbax", "grain", "safetensors", "keras_rs", "keras_hub")
     locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "image-tf.lock").read_text(), re.MULTILINE))
-    assert not locked & {"jax", "orbax-checkpoint", "grain", "safetensors", "scikit-image", "keras-rs", "keras-hub"}
+    assert not locked & {"jax", "orbax-checkpoint", "grain", "safetensors", "keras-rs", "keras-hub"}
 
     code = f"""
 import sys
@@ -154,12 +151,7 @@ def test_learns_what_the_jax_way_learns(tmp_path: Path, compiled: Path) -> None:
     ways = {"jax": ("train_recommender", 1), "one": ("train_tf", 1), "two": ("train_tf", 2), "stopped": ("train_tf", 1)}
     jobs = {name: Job(tmp_path / name, compiled, workload=workload, chips=chips, data=tmp_path) for name, (workload, chips) in ways.items()}
     (process,) = jobs["stopped"].start(*arguments)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("step 10 of"):
-            break
-    process.send_signal(signal.SIGTERM)
-    (ended,) = finished([process])
+    ended = taken_away(process, 10)
     assert ended.returncode == RESTART_EXIT, ended.stderr
     for job in jobs.values():
         assert (ended := job.run(*arguments)).returncode == 0, ended.stderr

@@ -1,18 +1,8 @@
-"""
-Trained models in KerasHub's own format, a folder that it calls a preset: which are taken, and how one becomes a classifier.
-
-Such a folder is what `save_to_preset` of a KerasHub model writes, and what Kaggle has under "Keras": `config.json`, `model.weights.h5`
-(several files where it is large), and `tokenizer.json` with `assets/` or `image_converter.json`. It is copied into a bucket as it is.
-Only files of this machine are given to KerasHub, so it asks no network for a model.
-"""
+"""Which trained models (`workloads.presets`) are taken to be fine-tuned, and how one becomes a classifier."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from workloads.contract import InputError
-from workloads.files import CHECKSUMS, PARALLEL, Folder
+from workloads.files import Folder
+from workloads.presets import CONFIG, bring, class_name, files, lacks, readable
 
-CONFIG = "config.json"
-WEIGHTS = ("model.weights.h5", "model.weights.json")
-"""In one file, or in several that the second one names."""
 LENGTH = 128
 """Tokens of a text, unless somebody says more. The time of a step grows faster than they do."""
 
@@ -65,21 +53,10 @@ def fetch(folder: Folder, place: Path) -> Preset:
         InputError: It is no preset, or of no kind that is taken.
         FilesError: It is damaged.
     """
-    names = [name for name in folder.names() if name != CHECKSUMS]
-    if CONFIG not in names:
-        raise InputError(f"{folder.location} has no {CONFIG}: it is no preset of KerasHub; `save_to_preset` of a model writes one")
+    names = files(folder)
     kind = _kind(folder)
-    if missing := [
-        what for what, there in ((" or ".join(WEIGHTS), set(WEIGHTS) & set(names)), (kind.needs, kind.needs in names)) if not there
-    ]:
-        raise InputError(
-            f"{folder.location} lacks {' and '.join(missing)}: save the classifier with its preprocessor, not its backbone alone"
-        )
-    if folder.find(CHECKSUMS) is not None:
-        folder.download(place)
-    else:
-        with ThreadPoolExecutor(PARALLEL) as pool:
-            list(pool.map(lambda name: Folder(str(place)).write(name, folder.read(name)), names))
+    lacks(folder, names, kind.needs)
+    bring(folder, names, place)
     whole = hashlib.sha256()
     for name in names:
         whole.update(f"{name}\0".encode() + hashlib.sha256((place / name).read_bytes()).digest())
@@ -87,10 +64,8 @@ def fetch(folder: Folder, place: Path) -> Preset:
 
 
 def _kind(folder: Folder) -> Kind:
-    config = folder.read_json(CONFIG)
-    said = str(config.get("class_name")) if isinstance(config, dict) else ""
-    whose = str(config.get("module")) if isinstance(config, dict) else ""
-    found = next((kind for kind in KINDS if kind.backbone == said and whose.split(".")[0] == "keras_hub"), None)
+    said, whose = class_name(folder)
+    found = next((kind for kind in KINDS if kind.backbone == said and whose == "keras_hub"), None)
     if found is None:
         taken = " and ".join(f"{kind.backbone} ({kind.name})" for kind in KINDS)
         raise InputError(f"{folder.location}/{CONFIG}: {said[:60]!r} of {whose[:60]!r} is not taken; {taken} of keras_hub are")
@@ -112,7 +87,7 @@ def classifier(preset: Preset, classes: int, *, dtype: str, length: int | None, 
 
     models, layers = keras_hub.models, keras_hub.layers
     path = str(preset.place)
-    with _readable(preset):
+    with readable(preset.location, preset.kind.name):
         backbone = models.Backbone.from_preset(path, dtype=dtype)
         if preset.kind.column == "text":
             if (length or 0) > backbone.max_sequence_length:
@@ -141,7 +116,7 @@ def read_back(preset: Preset) -> Any:
     import keras_hub
 
     base = keras_hub.models.TextClassifier if preset.kind.column == "text" else keras_hub.models.ImageClassifier
-    with _readable(preset):
+    with readable(preset.location, preset.kind.name):
         return base.from_preset(str(preset.place), dtype="float32")
 
 
@@ -158,13 +133,3 @@ def scaling(model: Any) -> tuple[Any, Any]:
     return np.float32(1.0 if converter.scale is None else converter.scale), np.float32(
         0.0 if converter.offset is None else converter.offset
     )
-
-
-@contextmanager
-def _readable(preset: Preset) -> Iterator[None]:
-    """KerasHub and Keras fail in many ways where files are not what they say."""
-    try:
-        yield
-    except (ValueError, OSError, KeyError, TypeError, AttributeError, RuntimeError, json.JSONDecodeError) as error:
-        said = (str(error).strip().splitlines() or [""])[0]
-        raise InputError(f"{preset.location} cannot be read as a preset of {preset.kind.name}: {type(error).__name__}: {said}") from None

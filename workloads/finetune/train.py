@@ -87,6 +87,7 @@ def _train(settings: TrainSettings, options: argparse.Namespace, preset: Preset,
     devices = jax.device_count()
     batch = options.batch or -(-32 // devices) * devices
     steps = options.steps or max(1, options.epochs * len(examples.train) // batch)
+    rate = options.learning_rate or (LORA_RATE if options.lora else RATE)
     distribution = keras.distribution.DataParallel(auto_shard_dataset=False)
     prepare(distribution, bfloat16=options.bfloat16, seed=options.seed)
     made = {"classes": len(examples.classes), "length": options.length, "lora": options.lora}
@@ -108,7 +109,7 @@ def _train(settings: TrainSettings, options: argparse.Namespace, preset: Preset,
             index=jax.process_index(),
             count=jax.process_count(),
         ),
-        learning_rate=options.learning_rate or (LORA_RATE if options.lora else RATE),
+        learning_rate=rate,
         identity={"model": preset.fingerprint, "classes": list(examples.classes), "lora": options.lora},
     )
     if not tuner.train():
@@ -121,6 +122,7 @@ def _train(settings: TrainSettings, options: argparse.Namespace, preset: Preset,
         for variable, value in zip(whole.variables, weights, strict=True):
             variable.assign(value)
         metrics = _save(settings, whole, preset, examples, inputs, scale, batch)
+        tuner.tell(metrics, {"batch": batch, "learning_rate": rate, "lora": options.lora, "bfloat16": options.bfloat16})
         _report(settings, options, preset, examples, tuner, metrics, begun)
     tuner.meet()
     return 0

@@ -23,7 +23,7 @@ import io
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -42,8 +42,18 @@ CLICK_COLUMNS = ("user", "item", "time", "ad", "clicked", "purchased")
 PRODUCT_COLUMNS = ("item", "category", "price", "picture")
 ROWS_PER_FILE = 200_000
 PICTURE_PIXELS = 64
-MOTIFS = ("astronaut", "chelsea", "coffee", "rocket", "brick", "grass", "coins", "clock_motion")
-"""Pictures in scikit-image's wheel."""
+MOTIF_PIXELS = 256
+MOTIFS: dict[str, Callable[[Any, Any], Any]] = {
+    "stripes": lambda x, y: np.sin(20 * x),
+    "bars": lambda x, y: np.sin(20 * y),
+    "rings": lambda x, y: np.sin(30 * np.hypot(x, y)),
+    "rays": lambda x, y: np.sin(12 * np.arctan2(y, x)),
+    "checks": lambda x, y: np.sign(np.sin(12 * x) * np.sin(12 * y)),
+    "dots": lambda x, y: np.sign(np.cos(16 * x) + np.cos(16 * y) - 1),
+    "waves": lambda x, y: np.sin(14 * y + 2 * np.sin(6 * x)),
+    "slopes": lambda x, y: np.sin(10 * (x + y)),
+}
+"""A pattern of each group of products, of -1 to 1 over the square of -1 to 1."""
 TASTES = 8
 
 Ints = np.ndarray[Any, np.dtype[np.int32]]
@@ -211,7 +221,7 @@ def _write_products(folder: Folder, group: Any, place: Any, price: Any, pictures
         return
     from PIL import Image
 
-    motifs = [_motif(name) for name in MOTIFS]
+    motifs = [_motif(number) for number in range(len(MOTIFS))]
     for item, name in enumerate(names):
         picture = _tinted(motifs[group[item]], place[item])
         file = io.BytesIO()
@@ -219,13 +229,12 @@ def _write_products(folder: Folder, group: Any, place: Any, price: Any, pictures
         folder.write(name, file.getvalue())
 
 
-def _motif(name: str) -> Any:
-    """A real picture, three colours of 0 to 1."""
-    from skimage import data
-
-    found = getattr(data, name)() if name != "clock_motion" else data.clock()
-    colours = np.repeat(found[:, :, None], 3, 2) if found.ndim == 2 else found[:, :, :3]
-    return colours.astype(np.float32) / 255.0
+def _motif(number: int) -> Any:
+    """A pattern between two colours of its own, three of 0 to 1."""
+    y, x = np.mgrid[-1 : 1 : MOTIF_PIXELS * 1j, -1 : 1 : MOTIF_PIXELS * 1j]
+    pattern = 0.5 + 0.5 * list(MOTIFS.values())[number](x, y)
+    dark, bright = np.random.default_rng(number).random((2, 3)) * 0.5 + [[0.0], [0.5]]
+    return (dark + pattern[:, :, None] * (bright - dark)).astype(np.float32)
 
 
 def _tinted(motif: Any, place: Any) -> Any:

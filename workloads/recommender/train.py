@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from workloads import embeddings
 from workloads.arguments import batch_problems, positive, problems
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
+from workloads.pinned import pinned
 from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
 
 FOUND = 50
@@ -33,25 +35,58 @@ LARGEST_BATCH, SMALLEST_BATCH = 8192, 256
 BATCHES = 16
 """Of one time through the clicks, at least: larger batches would leave too few steps to learn in."""
 LEAST_STEPS = 120
+CLICKS = "clicks.json"
+"""Beside a run's checkpoints: what of the log it learns from."""
 EVALUATED = 20_000
 """Rows that metrics are computed of at most."""
 
 
 def parser(program: str) -> argparse.ArgumentParser:
     """The command line."""
-    found = argparse.ArgumentParser(prog=program, description=__doc__.split("\n\n")[0] if __doc__ else "")
+    found = common(argparse.ArgumentParser(prog=program, description="Trains the recommender."))
     found.add_argument("--example", action="store_true", help="make clicks and products up instead of reading folders")
-    found.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
-    found.add_argument("--steps", type=positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
-    found.add_argument(
-        "--batch", type=positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)"
-    )
-    found.add_argument("--dimension", type=positive, help="numbers of a vector; default 128 (small: 32)")
-    found.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
     found.add_argument("--bfloat16", action="store_true", help="compute in bfloat16; variables stay float32")
     found.add_argument("--model-parallel", type=positive, default=1, help="devices of a host that share the tables; default: 1")
-    found.add_argument("--seed", type=int, default=0)
     return found
+
+
+def common(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """What each way of training the towers takes."""
+    parser.add_argument("--small", action="store_true", help="a small model, and with --example little data: some seconds on a processor")
+    parser.add_argument("--steps", type=positive, help="steps; default: three times through the clicks, 120 at least (small: 120)")
+    parser.add_argument(
+        "--batch", type=positive, help="rows of a step over all devices; default 8192, fewer where the log is short (small: 512)"
+    )
+    parser.add_argument("--dimension", type=positive, help="numbers of a vector; default 128 (small: 32)")
+    parser.add_argument("--learning-rate", type=float, help="default 0.005 (small: 0.02)")
+    parser.add_argument(
+        "--embeddings", help=f"folder that keeps what pictures are as numbers, over runs; default: {embeddings.PLACE} of WL_OUTPUT"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What training does where nobody says otherwise."""
+
+    batch: int
+    """Rows of a step, over all devices."""
+    steps: int
+    dimension: int
+    learning_rate: float
+
+    @classmethod
+    def of(cls, options: argparse.Namespace, clicks: int, parts: int) -> Sizes:
+        """Of a log of so many clicks, and a batch that is cut into so many parts."""
+        small = options.small
+        batch = options.batch or (-(-512 // parts) * parts if small else batch_rows(clicks, parts))
+        return cls(
+            batch=batch,
+            steps=options.steps or (LEAST_STEPS if small else max(LEAST_STEPS, 3 * clicks // batch)),
+            dimension=options.dimension or (32 if small else 128),
+            learning_rate=options.learning_rate or (0.02 if small else 0.005),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +103,22 @@ class _Data:
 def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     """Trains, evaluates and writes. Answers the exit code."""
     begun = time.monotonic()
-    rate = options.learning_rate or (0.02 if options.small else 0.005)
     _check(settings, options)
     with tempfile.TemporaryDirectory(prefix="accelform-data-") as place:
         data = read_data(settings, options, Folder(place))
     from workloads.recommender.loop import Trainer
 
-    clicks = int(data.clicks.clicked[data.train].sum())
-    batch = options.batch or (512 if options.small else batch_rows(clicks, _parts(options)))
-    steps = options.steps or (LEAST_STEPS if options.small else max(LEAST_STEPS, 3 * clicks // batch))
-    dimension = options.dimension or (32 if options.small else 128)
+    sizes = Sizes.of(options, int(data.clicks.clicked[data.train].sum()), _parts(options))
     trainer = Trainer(
         settings=settings,
         clicks=data.clicks,
         products=data.products,
         features=data.features,
         rows=data.train,
-        batch=batch,
-        steps=steps,
-        dimension=dimension,
-        learning_rate=rate,
+        batch=sizes.batch,
+        steps=sizes.steps,
+        dimension=sizes.dimension,
+        learning_rate=sizes.learning_rate,
         bfloat16=options.bfloat16,
         model_parallel=options.model_parallel,
         seed=options.seed,
@@ -96,7 +127,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         return RESTART_EXIT
     weights = trainer.weights()
     if trainer.first:
-        _finish(settings, options, data, trainer, weights, begun)
+        _finish(settings, options, data, trainer, sizes, weights, begun)
     trainer.meet()
     return 0
 
@@ -134,7 +165,8 @@ def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folde
         write_example(place, users=users, items=items, rows=rows, seed=options.seed)
         folders = {name: place.child(name) for name in ("clicks", "pictures")}
     else:
-        folders = {name: Folder(settings.data[name]) for name in ("clicks", "pictures")}
+        log = pinned(Folder(settings.data["clicks"]), settings, CLICKS)
+        folders = {"clicks": log, "pictures": Folder(settings.data["pictures"])}
     products = read_products(folders["pictures"])
     clicks = read_clicks(folders["clicks"], products)
     cut = int(len(clicks) * (1 - HELD_OUT))
@@ -144,11 +176,13 @@ def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folde
         raise InputError(f"{folders['clicks'].location}: {len(clicks)} rows, {useful} clicks on known products to learn from: too few")
     from workloads.recommender.pictures import features
 
-    numbers, by = features(folders["pictures"], products)
+    numbers, by = features(settings, options.embeddings, folders["pictures"], products)
     return _Data(clicks, products, numbers, by, train, test)
 
 
-def _finish(settings: TrainSettings, options: argparse.Namespace, data: _Data, trainer: Any, weights: Any, begun: float) -> None:
+def _finish(
+    settings: TrainSettings, options: argparse.Namespace, data: _Data, trainer: Any, sizes: Sizes, weights: Any, begun: float
+) -> None:
     from workloads.recommender import export
     from workloads.recommender.serve import function_and_weights
 
@@ -168,6 +202,8 @@ def _finish(settings: TrainSettings, options: argparse.Namespace, data: _Data, t
         )
         metrics = evaluate(exported, likelihoods, held, data.clicks, data.products, data.train, data.test, found)
         output.child(ARTEFACT).upload(Path(place))
+    told = {"batch": sizes.batch, "learning_rate": sizes.learning_rate, "dimension": sizes.dimension, "bfloat16": options.bfloat16}
+    trainer.tell(metrics, told | {"pictures": data.features_by})
     clicks = data.clicks
     output.write_json(
         REPORT,
@@ -201,29 +237,11 @@ def evaluate(
     """Metrics of the exported model on rows that it did not learn from."""
     from workloads.recommender import metrics
 
+    def answer(some: Clicks) -> Any:
+        return exported.call(held, {"user": some.user, "history": some.history, "ad": some.ad})["item"]
+
     likely = likelihoods(held, {name: getattr(clicks, name)[test] for name in ("user", "item", "history", "ad")})
-    click, purchase = np.asarray(likely["click"]), np.asarray(likely["purchase"])
-    rows = test[(clicks.clicked[test] == 1) & (clicks.item[test] > 0)]
-    wanted = clicks.item[rows]
-    answers = _answers(exported, held, clicks.take(rows))
-    learned = train[(clicks.clicked[train] == 1) & (clicks.item[train] > 0)]
-    items = len(products.names)
-    named = {f"recall_at_{k}": metrics.recall(answers["item"][:, :k], wanted) for k in (10, found) if k <= found} if len(rows) else {}
-    return named | {
-        f"ndcg_at_{found}": metrics.ndcg(answers["item"], wanted) if len(rows) else None,
-        f"popularity_recall_at_{found}": metrics.popularity_recall(clicks.item[learned], wanted, items, found) if len(rows) else None,
-        f"random_recall_at_{found}": metrics.random_recall(items, found),
-        "click_auc": metrics.area(click, clicks.clicked[test]),
-        "purchase_auc": metrics.area(purchase, clicks.purchased[test]),
+    return metrics.retrieval(answer, clicks, len(products.names), train, test, found) | {
+        "click_auc": metrics.area(np.asarray(likely["click"]), clicks.clicked[test]),
+        "purchase_auc": metrics.area(np.asarray(likely["purchase"]), clicks.purchased[test]),
     }
-
-
-def _answers(exported: Any, held: Any, clicks: Clicks, size: int = 1024) -> dict[str, Any]:
-    """Answers to all rows, in batches of one size."""
-    parts: list[dict[str, Any]] = []
-    for begin in range(0, len(clicks), size):
-        rows = np.arange(begin, begin + size) % len(clicks)
-        some = clicks.take(rows)
-        answer = exported.call(held, {"user": some.user, "history": some.history, "ad": some.ad})
-        parts.append({name: np.asarray(array)[: len(clicks) - begin] for name, array in answer.items()})
-    return {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else {})}

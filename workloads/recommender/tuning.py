@@ -55,7 +55,6 @@ def _measure(settings: TrainSettings, options: argparse.Namespace, data: Any, sc
 
     import jax
 
-    from workloads.reading import reader
     from workloads.recommender.loop import Trainer
 
     def measure(batch: int) -> Measured:
@@ -74,7 +73,7 @@ def _measure(settings: TrainSettings, options: argparse.Namespace, data: Any, sc
                 model_parallel=options.model_parallel,
                 seed=options.seed,
             )
-            return _measured(trainer, reader(trainer._batches), batch)
+            return _measured(trainer, trainer._input, batch)
         except jax.errors.JaxRuntimeError as error:
             if EXHAUSTED not in str(error):
                 raise

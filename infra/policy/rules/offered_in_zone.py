@@ -1,4 +1,4 @@
-"""`offered-in-zone`: the catalogue knows the TPU, or the GPUs of a node pool, in that zone."""
+"""`offered-in-zone`: the catalogue knows the TPU, or the GPU on its machine, in that zone; of a custom job in that region."""
 
 from __future__ import annotations
 
@@ -21,14 +21,16 @@ TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regio
 NODE = "gcp:tpu/v2Vm:V2Vm"
 POOL = "gcp:container/nodePool:NodePool"
 TPU_MACHINE = re.compile(r"ct\d|tpu")
+GPU_PATHS = {"zone": "zone", "provisioning": "zone", "accelerator_type": "guestAccelerators", "count": "guestAccelerators"}
+"""Where a part of a wish for GPUs is said; what is not here is said by the machine type."""
 PROVISIONING: dict[str, Provisioning] = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
 """Ways of buying by `scheduling.provisioningModel` (discovery document compute v1); all else is on demand."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
     """
-    TPUs and nodes with accelerators in zones that are not known to offer them, and templates of TPU machines that no zone of the region is
-    known to offer.
+    TPUs and GPUs, on machines and on nodes of GKE, in zones that are not known to offer them, and templates of machines that no zone of the
+    region is known to offer.
     """
     if resource.type == INSTANCE or resource.type in TEMPLATES:
         yield from _machine(resource, region)
@@ -49,15 +51,53 @@ def _machine(resource: Declared, region: str) -> Iterator[Broken]:
         return
     short = machine_type.rpartition("/")[2]
     shape = tpu.by_machine_type(short)
+    provisioning = _instance_way(resource)
     if shape is None:
         if TPU_MACHINE.match(short):
             yield Broken("machineType", f"{machine_type} looks like a TPU machine that the catalogue does not know")
+        else:
+            yield from _gpus(resource, short, region, provisioning)
         return
-    provisioning = _instance_way(resource)
     if resource.type in TEMPLATES:
         yield from _anywhere(short, region, provisioning)
     else:
         yield from _judged(resource, "machineType", "compute-engine", shape, provisioning)
+
+
+def _gpus(resource: Declared, machine_type: str, region: str, provisioning: Provisioning) -> Iterator[Broken]:
+    """A machine with GPUs, built in or attached. One without any is nobody's business here."""
+    from infra.catalog import gpu_machines, gpu_zones
+    from infra.catalog.fits import judge
+    from infra.catalog.places import region_of
+    from infra.catalog.wish import Wish
+
+    attached = resource.get("guestAccelerators")
+    if attached in (None, []) and gpu_machines.by_machine_type(machine_type) is None:
+        return
+    one = attached[0] if isinstance(attached, list) and len(attached) == 1 else None
+    accelerator_type, count = (one.get("type"), one.get("count")) if isinstance(one, dict) else ("", None)
+    if attached not in (None, []) and (not isinstance(accelerator_type, str) or not isinstance(count, int)):
+        yield Broken("guestAccelerators", "must be of one kind, and known at preview")
+        return
+    name = str(accelerator_type).rpartition("/")[2]
+    zone = resource.get("zone")
+    if resource.type in TEMPLATES:
+        places = sorted({offer.zone for offer in gpu_zones.every() if region_of(offer.zone) == region}) or [f"{region}-a"]
+    elif isinstance(zone, str):
+        places = [zone.lower()]
+    else:
+        return  # a place that `same-region` has found already
+    verdicts = [judge(Wish("compute-engine", name, machine_type, count, zone=place, provisioning=provisioning)) for place in places]
+    if any(verdict.kind == "works" for verdict in verdicts):
+        return
+    nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdicts[0].nearest[:5])) or "none"
+    if resource.type in TEMPLATES:
+        message = f"no zone of {region} is known to offer {machine_type} with its GPUs as {provisioning}; nearest that does: {nearest}"
+        yield Broken("machineType", message, tuple(verdicts))
+        return
+    for reason in verdicts[0].reasons:
+        at = GPU_PATHS.get(reason.part, "machineType")
+        yield Broken(at, f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest}", (verdicts[0],))
 
 
 def _planned(resource: Declared) -> Iterator[Broken]:
@@ -72,7 +112,16 @@ def _planned(resource: Declared) -> Iterator[Broken]:
         return
     for machine in plan.machines:
         for zone in plan.zones if machine.form != "node" else ():
-            wish = Wish("compute-engine", plan.accelerator_type, zone=zone.lower(), provisioning=machine.provisioning)
+            wish = Wish(
+                "compute-engine",
+                plan.accelerator_type,
+                plan.machine_type,
+                plan.gpus,
+                zone=zone.lower(),
+                provisioning=machine.provisioning,
+            )
+            if machine.form == "custom-job":
+                wish = replace(wish, api="vertex", zone="", region=zone.lower(), use="training")
             verdict = judge(wish)
             for reason in verdict.reasons:
                 yield Broken(PATH, f"{plan.job}: {zone} as {machine.provisioning}: {reason.part} {reason.message}", (verdict,))
@@ -195,7 +244,7 @@ def _node_way(resource: Declared) -> Provisioning:
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU, and every GPU of a node pool, stands in a zone that is known, or confirmed by name, to offer it.",
+    description="Every TPU and GPU stands in a zone that is known, or confirmed by name, to offer it; of a custom job in a region.",
     remediation="set one of the zones named",
     severity="high",
     find=with_queued(find),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.planned_jobs import RUN_JOB
+from infra.planned_jobs import PATH, RUN_JOB, custom_jobs
 from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
 
@@ -32,6 +32,9 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Machines, nodes of GKE, and what runs in Cloud Run, under a default account; OAuth scopes that only seem to restrict them."""
     if resource.type in RUNNERS:
         yield from _email(RUNNERS[resource.type], resource.get(RUNNERS[resource.type]), "it would run")
+        for way, job in custom_jobs(resource):
+            for broken in _email("jobSpec.serviceAccount", job.get("jobSpec.serviceAccount"), "it would run"):
+                yield Broken(PATH, f"the custom job as {way}: {broken}")
     elif resource.type == CLOCK:
         for kind in ("oauthToken", "oidcToken"):
             if resource.get(f"httpTarget.{kind}") is not None:
@@ -77,7 +80,7 @@ def _scopes(path: str, scopes: Any) -> Iterator[Broken]:
 
 RULE = Rule(
     name="own-service-account",
-    description="Machines, nodes of GKE and all that runs in Cloud Run have service accounts of their own, with the scope cloud-platform.",
+    description="Machines, nodes of GKE, and all that Cloud Run and custom jobs run, have accounts of their own, with cloud-platform.",
     remediation="give it an account of its own with the roles it needs, and scopes: [cloud-platform]",
     severity="high",
     find=with_queued(find),

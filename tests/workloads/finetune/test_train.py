@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.workloads.jobs import ROOT, Job, finished
+from tests.workloads.jobs import ROOT, Job, taken_away
 from workloads.contract import RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
 from workloads.finetune import train
@@ -88,12 +87,7 @@ def test_bert_learns_with_lora_through_a_notice(tmp_path: Path, compiled: Path, 
     assert (ended := other.run(*arguments)).returncode == 0, ended.stderr
 
     (process,) = one.start(*arguments)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("step 10 of"):
-            break
-    process.send_signal(signal.SIGTERM)
-    (ended,) = finished([process])
+    ended = taken_away(process, 10)
     assert ended.returncode == RESTART_EXIT, ended.stderr
     assert (ended := one.run(*arguments)).returncode == 0, ended.stderr
 

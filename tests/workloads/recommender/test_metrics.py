@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from workloads.recommender import metrics
+from workloads.recommender.data import Clicks
 
 FOUND = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
 WANTED = np.array([1, 6, 3])
@@ -25,8 +26,30 @@ def test_area_under_the_curve() -> None:
 
 
 def test_what_costs_nothing() -> None:
-    """The two that were clicked most are 3 and 1; row 0 is no product."""
-    clicked = np.array([3, 3, 3, 1, 1, 2, 0, 0, 0, 0])
-    assert metrics.popularity_recall(clicked, np.array([3, 1, 2, 4]), 5, 2) == pytest.approx(0.5)
+    """The two that were clicked most are 3 and 1; row 0 is no product. Chance puts each of four products at each of two places equally often."""
+    clicked, wanted = np.array([3, 3, 3, 1, 1, 2, 0, 0, 0, 0]), np.array([3, 1, 2, 4])
+    best = metrics.popular(clicked, 5, 2)
+    assert best.tolist() == [[3, 1]]
+    assert metrics.recall(best, wanted) == pytest.approx(0.5)
+    assert metrics.ndcg(best, wanted) == pytest.approx((1 + 1 / np.log2(3)) / 4)
     assert metrics.random_recall(5, 2) == pytest.approx(0.5)
     assert metrics.random_recall(5, 50) == 1.0
+    assert metrics.random_ndcg(5, 2) == pytest.approx((1 + 1 / np.log2(3)) / 4)
+    assert metrics.random_ndcg(2, 50) == pytest.approx(1.0)
+
+
+def test_all_of_it_together() -> None:
+    """Of the clicks that are held out, on products that are known: one of two is found by the model, none by what sells best."""
+    user = np.zeros(6, np.int32)
+    item = np.array([1, 1, 2, 3, 0, 2], np.int32)
+    flags = np.array([1, 1, 1, 1, 1, 0], np.int32)
+    clicks = Clicks(user, item, user, flags, user, np.zeros((6, 8), np.int32), ("",))
+
+    found = metrics.retrieval(lambda some: np.full((len(some), 1), 3), clicks, 4, np.arange(2), np.arange(2, 6), 1)
+
+    assert found["recall_at_1"] == found["ndcg_at_1"] == 0.5
+    assert found["popularity_recall_at_1"] == found["popularity_ndcg_at_1"] == 0.0
+    assert found["random_recall_at_1"] == found["random_ndcg_at_1"] == pytest.approx(1 / 3)
+    nobody = metrics.retrieval(lambda some: some.item[:, None], clicks, 4, np.arange(2), np.arange(4, 6), 1)
+    assert nobody["recall_at_1"] is None
+    assert nobody["popularity_ndcg_at_1"] is None

@@ -182,15 +182,10 @@ class Cluster(Lifecycle):
         private = answer.get("privateClusterConfig") or {}
         window = (answer.get("maintenancePolicy") or {}).get("window") or {}
         channel = (answer.get("releaseChannel") or {}).get("channel")
-        both = {
-            "binaryAuthorization": {},
-            "networkPolicy": {},
-            "podSecurityPolicyConfig": {},
-            "secretManagerConfig": {},
-            "secretSyncConfig": {},
-        }
+        always = ("binaryAuthorization", "networkPolicy", "podSecurityPolicyConfig", "secretManagerConfig", "secretSyncConfig")
+        hollow: dict[str, Any] = {name: {} for name in always}
         seen = (
-            both
+            hollow
             | {"autoscaling": {}, "notificationConfig": {"pubsub": {}}}
             | answer
             | {
@@ -395,7 +390,10 @@ CLUSTER = ResourceType(
         "ipAllocationPolicy.podCidrOverprovisionConfig",
         "ipAllocationPolicy.servicesIpv4CidrBlock",
         "ipAllocationPolicy.servicesSecondaryRangeName",
-        "clusterAutoscaling.autoProvisioningDefaults",
+        DEFAULTS,
+        f"{DEFAULTS}.management",
+        f"{DEFAULTS}.minCpuPlatform",
+        f"{DEFAULTS}.upgradeSettings",
         "clusterAutoscaling.autoscalingProfile",
         "monitoringConfig.advancedDatapathObservabilityConfig",
         "monitoringConfig.enableComponents",

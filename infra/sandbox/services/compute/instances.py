@@ -11,7 +11,7 @@ from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import automatic, capacity, fingerprints, links, zones
+from infra.sandbox.services.compute import accelerators, automatic, capacity, fingerprints, links, zones
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
 from infra.sandbox.services.compute.resources import exists, kind, wrong
@@ -41,7 +41,7 @@ def _fill(call: Call, body: Body) -> None:
     zone = call.word("zones")
     body["machineType"] = links.place(call, f"zones/{zone}/machineTypes", body.get("machineType", ""))
     check_machine(zone, body["machineType"], node=NODE in body.get("labels", {}))
-    _accelerators(call, body, zone)
+    accelerators.fill(call, body, zone)
     scheduling(body)
     _check_wait(call, body)
     check_accounts(call, body)
@@ -77,11 +77,6 @@ def check_machine(zone: str, link: str, *, node: bool = False) -> None:
         raise wrong("machineType", link, f"Machine type with name '{name}' does not exist in zone '{zone}'.")
 
 
-def _accelerators(call: Call, body: Body, zone: str) -> None:
-    for item in body.get("guestAccelerators", []):
-        item["acceleratorType"] = links.place(call, f"zones/{zone}/acceleratorTypes", item.get("acceleratorType", ""))
-
-
 def scheduling(body: Body) -> None:
     """
     Spot, flex-start and standard machines differ in what may happen to them.
@@ -94,11 +89,12 @@ def scheduling(body: Body) -> None:
     if spot and chosen.get("automaticRestart"):
         raise wrong("scheduling", "", "Scheduling must have preemptible be false when AutomaticRestart is true.")
     standard = not spot and chosen.get("provisioningModel", "STANDARD") == "STANDARD"
-    moves = standard and not body.get("guestAccelerators") and not links.last(body.get("machineType", "")).startswith(("ct", "tpu"))
+    moves = standard and not links.last(body.get("machineType", "")).startswith(("ct", "tpu"))
     chosen.setdefault("onHostMaintenance", "MIGRATE" if moves else "TERMINATE")
     chosen.setdefault("automaticRestart", standard)
     chosen.setdefault("preemptible", spot)
     chosen.setdefault("provisioningModel", "SPOT" if spot else "STANDARD")
+    accelerators.check_stays(body)
 
 
 def check_accounts(call: Call, body: Body) -> None:
@@ -180,6 +176,8 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
     target = f"projects/{call.project}/zones/{zone}/disks/{name}"
     if call.cloud.store.get(links.HOST, target) is not None:
         raise exists(target)
+    if index == 0 and wanted.get("diskType"):
+        accelerators.check_boot_disk(body, links.last(wanted["diskType"]))
     made: Body = {
         "kind": "compute#disk",
         "id": operations.number(f"{target}{call.cloud.store.next('ids')}"),

@@ -6,12 +6,15 @@ Nodes are machines of Compute Engine, in groups with managers. Nothing answers a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infra.sandbox import lists
-from infra.sandbox.service import Body, Call, Service
-from infra.sandbox.services.container import changes, clusters, operations, pools, versions
+from infra.sandbox.service import Call, Service
+from infra.sandbox.services.container import autoscaler, changes, clusters, operations, pools, versions
 from infra.sandbox.services.container.parts import CLUSTERS, HOST, POOLS, check_location, no_cluster
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 OLD = ".zones."
 """In the ids of methods whose paths have `zones/Z` for a location: each has a younger one, but for a few verbs."""
@@ -35,8 +38,9 @@ def server_config(call: Call) -> Any:
     return versions.server_config()
 
 
-def _listed(call: Call, bodies: list[Body], count: int) -> Body:
-    return {lists.plural(call): bodies} if bodies else {}
+def _settle(cloud: Cloud) -> None:
+    pools.settle(cloud)
+    autoscaler.settle(cloud)
 
 
 SERVICE = Service(
@@ -54,6 +58,7 @@ SERVICE = Service(
         "projects.locations.getServerConfig": server_config,
     },
     prepare=_prepare,
-    settle=pools.settle,
+    settle=_settle,
+    wakes=autoscaler.wakes,
     not_found=lambda call: no_cluster(call.target),
 )

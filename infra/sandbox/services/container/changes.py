@@ -11,7 +11,7 @@ from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
 from infra.sandbox.services.compute import fingerprints
 from infra.sandbox.services.container import clusters, pools, versions
-from infra.sandbox.services.container.parts import CLUSTERS, HOST, check_zones, digest, no_pool, pools_of, quiet, stored, wrong
+from infra.sandbox.services.container.parts import CLUSTERS, HOST, check_zones, no_pool, pools_of, quiet, stored, wrong
 
 ELSEWHERE = {
     "desiredAdditionalIpRangesConfig": "ipAllocationPolicy.additionalIpRangesConfigs",
@@ -71,6 +71,8 @@ def update(call: Call) -> Any:
         after["currentMasterVersion"], verb = _newer(body, master), "upgradeMaster"
     if node_version:
         _upgrade_pools(call, after, pool, node_version)
+    if image := wanted.pop("desiredImageType", ""):
+        _change_pools(call, after, pool, {"imageType": image})
     for field, value in wanted.items():
         _set(call, after, field, value)
     if "locations" in after:
@@ -95,6 +97,8 @@ def _set(call: Call, body: Body, field: str, value: Any) -> None:
     for parent in parents:
         inside = inside.setdefault(parent, {})
     inside[last] = verbs.merged(inside.get(last, {}), value) if last in MERGED else value
+    if path == "networkConfig.defaultEnablePrivateNodes":
+        body["privateClusterConfig"]["enablePrivateNodes"] = value
     if path in ("controlPlaneEndpointsConfig", "masterAuthorizedNetworksConfig"):
         if path == "controlPlaneEndpointsConfig" and "authorizedNetworksConfig" in value.get("ipEndpointsConfig", {}):
             body[path]["ipEndpointsConfig"]["authorizedNetworksConfig"] = value["ipEndpointsConfig"]["authorizedNetworksConfig"]
@@ -130,6 +134,13 @@ def _upgrade_pools(call: Call, cluster: Body, id: str, wanted: str) -> None:
             call.cloud.store.put(HOST, name, pools.upgraded(call, name, cluster, pool, wanted))
 
 
+def _change_pools(call: Call, cluster: Body, id: str, config: Body) -> None:
+    """Machines of one pool, or of all, of another image."""
+    for name, pool in pools_of(call, call.target):
+        if id in ("", "-", name.rpartition("/")[2]):
+            call.cloud.store.put(HOST, name, pools.rebuilt(call, name, cluster, pool, config))
+
+
 def update_master(call: Call) -> Any:
     body = _opened(call)
     version = _newer(body, call.body.get("masterVersion", ""))
@@ -150,8 +161,8 @@ def set_labels(call: Call) -> Any:
 
 
 def set_maintenance(call: Call) -> Any:
-    body, policy = _opened(call), dict(call.body.get("maintenancePolicy", {}))
-    policy["resourceVersion"] = digest(f"{call.target}{call.cloud.store.next('etags')}", 8)
+    body = _opened(call)
+    policy = clusters.maintenance(call.body.get("maintenancePolicy", {}), f"{call.target}{call.cloud.store.next('etags')}")
     return _changed(call, {**body, "maintenancePolicy": policy})
 
 

@@ -74,7 +74,7 @@ def fill(call: Call, body: Body) -> None:
     check_zones(location, body["locations"])
     _network(call, body, id)
     _endpoints(call, body, id)
-    body.setdefault("maintenancePolicy", {})["resourceVersion"] = digest(f"maintenance{id}", 8)
+    body["maintenancePolicy"] = maintenance(body.get("maintenancePolicy", {}), f"maintenance{id}")
     body["masterAuth"] = {"clientCertificateConfig": {}, "clusterCaCertificate": _certificate(id)} | body.get("masterAuth", {})
     if autopilot:
         body.setdefault("workloadIdentityConfig", {"workloadPool": f"{call.project}.svc.id.goog"})
@@ -220,6 +220,8 @@ def _endpoints(call: Call, body: Body, id: str) -> None:
     by_address = config.setdefault("ipEndpointsConfig", {})
     by_address.setdefault("enabled", True)
     by_address.setdefault("enablePublicEndpoint", not private.get("enablePrivateEndpoint", False))
+    if body["networkConfig"].get("defaultEnablePrivateNodes") or private.get("enablePrivateNodes"):
+        body["networkConfig"]["defaultEnablePrivateNodes"] = private["enablePrivateNodes"] = True  # the one took the other's place
     body["privateClusterConfig"] = private
     if by_address["enabled"]:
         public = {"publicEndpoint": str(ADDRESSES + count * 64)} if by_address["enablePublicEndpoint"] else {}
@@ -237,6 +239,14 @@ def mirror(body: Body, from_: str) -> None:
     if not allowed.get("enabled"):
         allowed = {"gcpPublicCidrsAccessEnabled": True} | allowed
     by_address["authorizedNetworksConfig"] = body["masterAuthorizedNetworksConfig"] = allowed
+
+
+def maintenance(policy: Body, seed: str) -> Body:
+    """A policy with its version; Google chooses how long a daily window is: recorded, from a mock, as four hours."""
+    policy = copy.deepcopy(policy)
+    if daily := policy.get("window", {}).get("dailyMaintenanceWindow"):
+        daily["duration"] = "PT4H0M0S"
+    return policy | {"resourceVersion": digest(seed, 8)}
 
 
 def _host(block: str, number: int) -> ipaddress.IPv4Address:

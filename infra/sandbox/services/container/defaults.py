@@ -6,6 +6,7 @@ What no source shows is absent.
 
 from __future__ import annotations
 
+import copy
 import re
 from typing import Any
 
@@ -140,7 +141,7 @@ def node_config(sent: Body, way: str) -> Body:
         sent: What the client said.
         way: How they are bought.
     """
-    config: Body = merged(POOL_CONFIG, sent)
+    config: Body = copy.deepcopy(merged(POOL_CONFIG, sent))
     config.setdefault("machineType", MACHINE)
     disk = config.get("bootDisk", {})
     config["diskType"] = config.get("diskType") or disk.get("diskType") or DISK_TYPE

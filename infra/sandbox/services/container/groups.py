@@ -97,14 +97,38 @@ def make(call: Call, pool: str, body: Body, network: Body, sizes: dict[str, int]
     body["instanceGroupUrls"] = [*body.get("instanceGroupUrls", []), *urls]
 
 
+def renew(call: Call, pool: str, body: Body, network: Body) -> None:
+    """Makes all machines of a pool anew, from a template of another name; the groups stay. Source: recorded traffic of an upgrade."""
+    for name in managers_of(body):
+        manager = call.cloud.store.get(links.HOST, name)
+        if manager is None:
+            continue
+        inside, zone = _inside(call.cloud, name), name.split("/")[3]
+        count = call.cloud.store.next("templates")
+        base = f"{manager['baseInstanceName'][:-8]}{digest(f'{name}{count}', 8)}"
+        template = f"projects/{call.project}/regions/{region_of(zone)}/instanceTemplates/{base}"
+        call.cloud.store.put(links.HOST, template, _template(call, template, pool, body, network, zone))
+        before, manager["instanceTemplate"] = links.name_of(manager["instanceTemplate"]), links.LINK + template
+        manager["versions"] = [{**manager["versions"][0], "instanceTemplate": links.LINK + template}]
+        call.cloud.store.put(links.HOST, name, manager)
+        managers.reach(inside, manager, 0)
+        managers.reach(inside, manager, manager["targetSize"])
+        call.cloud.remove(links.HOST, before)
+
+
 def size_of(cloud: Cloud, manager: str) -> int:
     """Nodes that a group is to have."""
     return int((cloud.store.get(links.HOST, manager) or {}).get("targetSize", 0))
 
 
+def have(cloud: Cloud, manager: str) -> int:
+    """Nodes that a group has."""
+    return len(groups.members(_inside(cloud, manager), _group(manager)))
+
+
 def nodes_of(cloud: Cloud, body: Body) -> int:
     """Nodes that a pool has."""
-    return sum(len(groups.members(_inside(cloud, name), _group(name))) for name in managers_of(body))
+    return sum(have(cloud, name) for name in managers_of(body))
 
 
 def sizes_of(cloud: Cloud, body: Body) -> dict[str, int]:
@@ -151,15 +175,14 @@ def lacking(cloud: Cloud, body: Body) -> str:
         if not looks:
             continue
         manager = cloud.store.get(links.HOST, name) or {}
-        have = len(groups.members(_inside(cloud, name), _group(name)))
-        expected = manager.get("targetSize", 0)
+        running, expected = have(cloud, name), manager.get("targetSize", 0)
         error = looks["error"]
         code = "GCE_QUOTA_EXCEEDED" if error["compute_code"] == "QUOTA_EXCEEDED" else "GCE_STOCKOUT"
         machine = f"{manager.get('baseInstanceName', '')}-{digest(name, 4)}"
-        said.append(
-            f"Google Compute Engine: Not all instances running in IGM after {ways.GIVES_UP_SECONDS:g}s. Expected {expected}, running "
-            f"{have}, transitioning {expected - have}. Current errors: [{code}]: Instance '{machine}' creation failed: {error['message']}"
-        )
+        since = f"Not all instances running in IGM after {ways.GIVES_UP_SECONDS:g}s."
+        count = f"Expected {expected}, running {running}, transitioning {expected - running}."
+        why = f"Current errors: [{code}]: Instance '{machine}' creation failed: {error['message']}"
+        said.append(f"Google Compute Engine: {since} {count} {why}")
     return "; ".join(said)
 
 
@@ -174,7 +197,7 @@ def regang(cloud: Cloud, body: Body) -> None:
         if manager is None or cloud.store.fact(f"lacking/{name}"):
             continue
         inside = _inside(cloud, name)
-        if len(groups.members(inside, _group(name))) < manager["targetSize"]:
+        if have(cloud, name) < manager["targetSize"]:
             managers.reach(inside, manager, 0)
             managers.reach(inside, manager, manager["targetSize"])
 

@@ -16,8 +16,19 @@ CLUSTERS = "projects.locations.clusters"
 POOLS = f"{CLUSTERS}.nodePools"
 NAME = re.compile(r"[a-z](?:[-a-z0-9]{0,38}[a-z0-9])?")
 """At most 40 characters. Source: `Cluster.name` in the discovery document; node pools: Google's page on creating one."""
-SAID = frozenset({"allowExternalTraffic", "enableK8sCertsViaDns", "enableK8sTokensViaDns", "insecureKubeletReadonlyPortEnabled"})
-"""Optional booleans, which stay in answers though they are false. Source: recorded traffic, 2026-08."""
+SAID = frozenset(
+    {
+        "allowExternalTraffic",
+        "enableK8sCertsViaDns",
+        "enableK8sTokensViaDns",
+        "insecureKubeletReadonlyPortEnabled",
+        "ipEndpointsConfig.enabled",
+        "networkConfig.disableL4LbFirewallReconciliation",
+        "swapConfig.enabled",
+    }
+)
+"""Optional booleans, which stay in answers though they are false. Source: recorded traffic, 2026-08; two of it from a mock: that of the
+load balancers, and that of the endpoints."""
 
 
 def wrong(message: str) -> Refused:

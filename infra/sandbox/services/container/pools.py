@@ -328,8 +328,15 @@ def upgraded(call: Call, name: str, cluster: Body, body: Body, wanted: str) -> B
     """A pool whose machines are made anew, of another version."""
     after = copy.deepcopy(body)
     _upgrade(after, cluster, wanted)
-    inside = dataclasses.replace(call, target=name)
-    _move(inside, body, after, cluster, rebuild=after["version"] != body["version"])
+    _move(dataclasses.replace(call, target=name), body, after, cluster, rebuild=after["version"] != body["version"])
+    return after
+
+
+def rebuilt(call: Call, name: str, cluster: Body, body: Body, config: Body) -> Body:
+    """A pool whose machines are made anew, with other settings."""
+    after = copy.deepcopy(body)
+    after["config"] |= config
+    _move(dataclasses.replace(call, target=name), body, after, cluster, rebuild=after["config"] != body["config"])
     return after
 
 
@@ -337,11 +344,10 @@ def _move(call: Call, before: Body, after: Body, cluster: Body, *, rebuild: bool
     """Machines of zones that are no longer the pool's go, those of new zones come, and all are made anew where that is needed."""
     network = {field: links.full(cluster["networkConfig"][field], call.project) for field in ("network", "subnetwork")}
     sizes = groups.sizes_of(call.cloud, before)
-    gone = [zone for zone in sizes if rebuild or zone not in after["locations"]]
-    usual = max(sizes.values(), default=0)
-    groups.remove(call.cloud, after, gone)
-    new = {zone: sizes.get(zone, usual) for zone in after["locations"] if zone not in sizes or zone in gone}
-    if new:
+    groups.remove(call.cloud, after, [zone for zone in sizes if zone not in after["locations"]])
+    if rebuild:
+        groups.renew(call, call.target, after, network)
+    if new := {zone: max(sizes.values(), default=0) for zone in after["locations"] if zone not in sizes}:
         groups.make(call, call.target, after, network, new)
 
 
