@@ -50,9 +50,14 @@ class Checked:
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
-        from infra.components import registered
+        from infra.components import job, pool_checks, registered
 
-        return list(registered.warnings(self.spec.endpoints, self.spec.models, self.spec.jobs))
+        spec = self.spec
+        return [
+            *job.warnings(spec.jobs),
+            *registered.warnings(spec.endpoints, spec.models, spec.jobs),
+            *pool_checks.warnings(spec.node_pools, spec.allow_replace),
+        ]
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -138,7 +143,11 @@ def _with_lines(problems: Sequence[Problem], names: Iterable[str], path: Path) -
 
 
 def place(resource: Declared) -> str:
-    """Where a resource stands: its zone, region or location as declared, else `global`."""
+    """Where a resource stands: its zones, zone, region or location as declared, else `global`."""
+    zones = resource.get("nodeLocations")
+    if isinstance(zones, list) and zones and all(isinstance(one, str) for one in zones):
+        first, *others = zones  # of one region: the letter tells
+        return ", ".join([first.lower(), *(f"-{one.lower().rpartition('-')[2]}" for one in others)])
     for key in ("zone", "region", "location"):
         value = resource.get(key)
         if value is UNKNOWN:

@@ -26,9 +26,9 @@ class MachinePlan(_Part):
     """One way of getting the machine. It is asked for in each zone, before the next way is tried anywhere."""
 
     provisioning: Provisioning
-    form: Literal["instance", "group", "node"]
+    form: Literal["instance", "group", "node", "custom-job"]
     """`instance`: one host of Compute Engine; `group`: several hosts of it, as a managed instance group in bulk mode; `node`: a node of
-    the Cloud TPU API."""
+    the Cloud TPU API; `custom-job`: one of Vertex AI, which makes the machine itself."""
     template: str = ""
     """Instance template that an instance or a group is made of: `projects/P/global/instanceTemplates/T`."""
     workload_policy: str = ""
@@ -37,10 +37,24 @@ class MachinePlan(_Part):
     """What the names of a group's machines begin with."""
     node: dict[str, Any] = {}
     """Body of a `Node` of the Cloud TPU API, all but what is of one try."""
+    custom_job: dict[str, Any] = {}
+    """Body of a `CustomJob` of Vertex AI, the same."""
+
+    @property
+    def machine_of_vertex(self) -> tuple[str, str]:
+        """Machine type and accelerator of a custom job's machine; a TPU has no accelerator, and another form neither."""
+        pools = self.custom_job.get("jobSpec", {}).get("workerPoolSpecs", [])
+        machine = pools[0].get("machineSpec", {}) if pools else {}
+        return str(machine.get("machineType", "")), str(machine.get("acceleratorType", ""))
 
     @model_validator(mode="after")
     def _has_its_parts(self) -> Self:
-        needs = {"instance": ("template",), "group": ("template", "workload_policy", "base_instance_name"), "node": ("node",)}
+        needs = {
+            "instance": ("template",),
+            "group": ("template", "workload_policy", "base_instance_name"),
+            "node": ("node",),
+            "custom-job": ("custom_job",),
+        }
         if missing := [part for part in needs[self.form] if not getattr(self, part)]:
             raise ValueError(f"a plan of form {self.form} needs {' and '.join(missing)}")
         return self
@@ -100,17 +114,20 @@ class JobPlan(_Part):
     sandbox: str = ""
     """Address of the local cloud; empty for Google's."""
     workload: str
-    """Name of the program, such as `train_recommender`."""
+    """Name of the program, such as `train_recommender`; `command` where it is none of this project's."""
+    machine_type: str = ""
+    """Machine type with GPUs, such as `g2-standard-8`; empty for a TPU, whose accelerator type tells."""
     accelerator_type: str
     hosts: Annotated[int, Field(ge=1)]
     chips: Annotated[int, Field(ge=1)]
-    """Chips of all hosts together."""
+    """Chips of all hosts together, or GPUs of the machine."""
     zones: Annotated[tuple[str, ...], Field(min_length=1)]
-    """Zones of the region, in the order in which they are tried."""
+    """Zones of the region, in the order in which they are tried. Of custom jobs the region alone: Vertex AI chooses the zone."""
     machines: Annotated[tuple[MachinePlan, ...], Field(min_length=1)]
     """Ways of getting the machine, in the order in which they are tried."""
     machine_name: str
-    """Name of the machine, group or node: one, so that no run can have two of them in a zone without being refused."""
+    """Name of the machine, group or node: one, so that no run can have two of them in a zone without being refused. Custom jobs are
+    called so too, though any number of them may be."""
     max_run_minutes: Annotated[int, Field(ge=1)]
     """Minutes of machine that one run may use, over all its tries."""
     wait_minutes: Annotated[int, Field(ge=0)]
@@ -125,3 +142,13 @@ class JobPlan(_Part):
     holds: str
     """Object in which controllers say what they hold of the stack."""
     registers: RegisterPlan | None = None
+
+    @property
+    def uses_vertex(self) -> bool:
+        """Whether its runner asks Vertex AI for anything."""
+        return self.registers is not None or any(one.form == "custom-job" for one in self.machines)
+
+    @property
+    def gpus(self) -> int | None:
+        """GPUs of its machine; None for a TPU."""
+        return self.chips if self.machine_type else None

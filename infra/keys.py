@@ -111,7 +111,7 @@ def default_text(model: type[BaseModel], name: str) -> str:
     default = model.model_fields[name].get_default(call_default_factory=True, validated_data={})
     if default is PydanticUndefined:
         return ""
-    if default is None:
+    if default is None or isinstance(default, tuple):  # a file has lists only: what it cannot say depends on other keys
         said = re.search(r"\(default: ([^)]*)\)", description(model, name))
         return said[1] if said else ""
     return flow(default)

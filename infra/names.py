@@ -22,6 +22,15 @@ def resource(stack: str, *purpose: str) -> str:
     return shortened("-".join((stack, *purpose)), 63)
 
 
+def cluster(stack: str, *purpose: str) -> str:
+    """
+    Name of a GKE cluster or of a node pool: at most 40 characters.
+
+    Source: discovery document container v1, `Cluster.name`: "can be up to 40 characters"; of a pool it says nothing, and the same is held.
+    """
+    return shortened("-".join((stack, *purpose)), 40)
+
+
 def run_job(stack: str, *purpose: str) -> str:
     """
     Name of a Cloud Run job: at most 49 characters, so that its executions have room for a suffix of their own.
@@ -68,6 +77,10 @@ def job_output(models_bucket: str, job: str) -> str:
 def service_account_id(stack: str, purpose: str) -> str:
     """Account id of a service account: 6 to 30 characters."""
     return shortened(f"{stack}-{purpose}", 30)
+
+
+BUILDER = "builder"
+"""Purpose of the account that builds a stack's images."""
 
 
 def service_account_email(project: str, stack: str, purpose: str) -> str:

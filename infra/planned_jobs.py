@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 RUN_JOB = "gcp:cloudrunv2/job:Job"
 ENVIRONMENT = "template.template.containers.0.envs"
 PATH = "template.template.containers[0].envs"
+CUSTOM_JOB = "google:aiplatform/v1:CustomJob"
+"""No provider has such a resource: a custom job runs, and ends."""
 CONTAINER = f"metadata.{CONTAINER_KEY}"
 """A template with this is one that a job's machines are made from."""
 
@@ -59,6 +61,14 @@ def nodes(resource: Declared) -> Iterator[tuple[str, Declared]]:
     for machine in plan.machines if plan else ():
         for zone in plan.zones if plan and machine.form == "node" else ():
             yield f"{machine.provisioning} in {zone}", _node(resource, machine, zone)
+
+
+def custom_jobs(resource: Declared) -> Iterator[tuple[str, Declared]]:
+    """Custom jobs of Vertex AI that it may ask for, one for each way of buying, as if they were declared; with what they are called."""
+    plan = own_plan(resource)
+    for machine in plan.machines if plan else ():
+        if machine.form == "custom-job":
+            yield machine.provisioning, Declared(CUSTOM_JOB, resource.name, machine.custom_job, resource.urn)
 
 
 def _node(resource: Declared, machine: MachinePlan, zone: str) -> Declared:

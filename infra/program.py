@@ -10,12 +10,16 @@ from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
 from infra.components.budget import Budgets
+from infra.components.builder import Builder
+from infra.components.cluster import Cluster
 from infra.components.endpoint import Endpoint
+from infra.components.gpu_vm import GpuVm
 from infra.components.identity import Identity
 from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
 from infra.components.model import Model
 from infra.components.network import Network
+from infra.components.node_pool import NodePool
 from infra.components.spend_cap import SpendCap
 from infra.components.storage import Storage
 from infra.components.sweep import Sweep
@@ -28,6 +32,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     placement = replace(spec.placement(stack), provider=cloud.provider)
     budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
     storage = Storage("storage", spec.storage, placement=placement)
+    if spec.images:
+        Builder("builder", placement=placement, storage=storage)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
     queued = any(one.queued for one in spec.tpu_slices.values())
     if spec.spend_caps or spec.models or served or queued:
@@ -50,9 +56,11 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     }
 
     slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
-    machines = [*slices.values(), *map(purpose, spec.jobs)]
-    if machines:
+    vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
+    machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
+    if spec.needs_network:
         network = Network("network", spec.network, placement=placement)
+    if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
         TpuSlice(
@@ -63,6 +71,24 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             account=identity.accounts[slices[name]],
             after=identity.grants[slices[name]],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
+        )
+
+    for name, gpu_vm in spec.gpu_vms.items():
+        account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
+        GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
+
+    clusters = {
+        name: Cluster(name, cluster, placement=placement, network=None if cluster.existing else network, storage=storage)
+        for name, cluster in spec.clusters.items()
+    }
+    for name, pool in spec.node_pools.items():
+        NodePool(
+            name,
+            pool,
+            placement=placement,
+            cluster=clusters[pool.cluster],
+            cluster_spec=spec.clusters[pool.cluster],
+            may_replace=name in spec.allow_replace,
         )
 
     jobs = {}
@@ -80,7 +106,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             runner_image=spec.images[RUNNER],
             placement=placement,
             storage=storage,
-            network=network,
+            network=None if job.on_vertex else network,
             account=identity.accounts[purpose(name)],
             after=identity.grants[purpose(name)],
             sandbox=cloud.address,
@@ -113,6 +139,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("image_repository", storage.image_prefix)
     pulumi.export("models", {name: model.model.name for name, model in models.items()})
     pulumi.export("endpoints", {name: made.endpoint.id for name, made in endpoints.items()})
+    if clusters:
+        pulumi.export("clusters", {name: one.cluster.id for name, one in clusters.items()})
     dns = {name: endpoints[name].endpoint.dedicated_endpoint_dns for name, one in spec.endpoints.items() if one.has_dns}
     pulumi.export("endpoint_dns", dns)
     private: dict[str, object] = {

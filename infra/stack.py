@@ -20,11 +20,14 @@ from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.cluster import NODES_MAX, ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
+from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.network import NetworkSpec
+from infra.components.node_pool import NodePoolSpec
 from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
@@ -63,6 +66,11 @@ def check_stack_name(stack: str) -> None:
         )
 
 
+def _taken(whose: str) -> tuple[str, str]:
+    """Why a name cannot be had twice, and what would do."""
+    return f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them", "a name of its own"
+
+
 def _region(value: object) -> object:
     try:
         places.check_region(str(value))
@@ -86,7 +94,6 @@ class StackSpec(Spec):
     later: ClassVar[dict[str, str]] = {
         "never_stop": "what budget actions must leave alone",
         "exceptions": "named exceptions to a rule, with an end date",
-        "clusters": "GKE clusters and node pools",
     }
 
     project: ProjectId
@@ -96,7 +103,8 @@ class StackSpec(Spec):
     region: Region
     """Region that everything in this file lives in."""
     environment: Literal["dev", "staging", "prod"]
-    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets and repository are protected."""
+    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository,
+    clusters and node pools are protected."""
     owner: Label
     """Label of every resource that can carry one."""
     notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
@@ -105,6 +113,14 @@ class StackSpec(Spec):
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
     """Standing TPU slices, by name."""
+    gpu_vms: dict[Name, GpuVmSpec] = {}
+    """Standing machines with GPUs, by name."""
+    clusters: dict[Name, ClusterSpec] = {}
+    """GKE clusters, by name."""
+    node_pools: dict[Name, NodePoolSpec] = {}
+    """Nodes with accelerators in the clusters, by name."""
+    allow_replace: Annotated[list[Name], AfterValidator(distinct)] = []
+    """Node pools that the next update may make anew, which takes their capacity away for a while. Take the name out after it."""
     images: dict[Name, Image] = {}
     """Images of the stack's containers, by name: `runner` runs the jobs, `train`, `serve` and `tf` are those of the workloads. Each by its
     digest."""
@@ -129,8 +145,10 @@ class StackSpec(Spec):
         if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
-        problems += self._jobs()
-        if not self.tpu_slices and not self.jobs and "network" in self.model_fields_set:
+        problems += [*self._jobs(), *self._node_pools()]
+        for name in self.gpu_vms.keys() & self.tpu_slices.keys():
+            problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        if not self.needs_network and "network" in self.model_fields_set:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -160,12 +178,11 @@ class StackSpec(Spec):
             )
         registered: dict[str, str] = {}
         for name, job in self.jobs.items():
-            if name in self.tpu_slices or name == SWEEP:
-                whose = "a slice" if name in self.tpu_slices else "what looks after all jobs"
-                words = f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them"
-                yield Problem(f"jobs.{name}", words, "a name of its own", "rename the job")
-            image = job.program.image
-            if job.image is None and image not in self.images:
+            owners = {"a slice": name in self.tpu_slices, "a machine with GPUs": name in self.gpu_vms}
+            if whose := next((one for one, has in (owners | {"what looks after all jobs": name == SWEEP}).items() if has), ""):
+                yield Problem(f"jobs.{name}", *_taken(whose), "rename the job")
+            image = job.program.image if job.program else ""
+            if job.image is None and image and image not in self.images:
                 fix = f"build it: accelform image build {image}; or write the job's own `image`"
                 yield Problem(f"jobs.{name}.image", f"is missing: {job.workload} runs in the image {image}, and images has none", fix=fix)
             model = job.registers
@@ -181,6 +198,42 @@ class StackSpec(Spec):
         yield from models_of_jobs.problems(self.models, self.images, registered)
         yield from models_of_jobs.rollout_problems(self.endpoints, self.models, self.jobs)
 
+    def _node_pools(self) -> Iterator[Problem]:
+        """What is wrong with the node pools beside the rest of the file: their cluster, and names that others have."""
+        systems = {system_pool(name) for name, one in self.clusters.items() if one.mode == "standard"}
+        for name, pool in self.node_pools.items():
+            cluster = self.clusters.get(pool.cluster)
+            if cluster is None:
+                allowed = ", ".join(nearest(pool.cluster, self.clusters) or self.clusters) or "a key of `clusters:`"
+                yield Problem(f"node_pools.{name}.cluster", f"{pool.cluster} is no key of clusters", allowed)
+            elif not cluster.own_nodes:
+                words = f"{pool.cluster} is Autopilot, which makes its nodes itself: pods ask for accelerators"
+                yield Problem(f"node_pools.{name}.cluster", words, "a Standard cluster", "remove the pool, or set `mode: standard`")
+            if name in systems or any(name in others for others in (self.tpu_slices, self.gpu_vms, self.jobs, self.clusters)):
+                words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
+                yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")
+        for key, cluster in self.clusters.items():
+            if cluster.mode == "standard" and not cluster.secondary_ranges:
+                most = cluster.system_pool.max_nodes + sum(one.bounds()[1] for one in self.node_pools.values() if one.cluster == key)
+                if most > NODES_MAX:
+                    words = f"its pools may have {most} nodes together, and its range for pods is enough for {NODES_MAX}"
+                    fix = "name a larger range under `secondary_ranges`, or part it into two clusters"
+                    yield Problem(f"clusters.{key}", words, f"{NODES_MAX} or less", fix)
+        for number, name in enumerate(self.allow_replace):
+            if name not in self.node_pools:
+                allowed = ", ".join(nearest(name, self.node_pools) or self.node_pools) or "a key of `node_pools:`"
+                yield Problem(f"allow_replace.{number}", f"{name} is no key of node_pools", allowed)
+
+    @property
+    def own_clusters(self) -> bool:
+        """Whether a cluster is made."""
+        return any(not one.existing for one in self.clusters.values())
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
+        return bool(self.tpu_slices or self.gpu_vms or self.own_clusters) or not all(job.on_vertex for job in self.jobs.values())
+
     @property
     def registered(self) -> dict[str, str]:
         """The job that registers a model's versions, by model."""
@@ -188,12 +241,14 @@ class StackSpec(Spec):
 
     def image_of(self, job: JobSpec) -> str:
         """The image that a job's container is of."""
-        return job.image or self.images[job.program.image]
+        return job.image or self.images[job.program.image if job.program else ""]
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
         yield from (judge(one.wish) for one in self.tpu_slices.values())
+        yield from (judge(one.wish) for one in self.gpu_vms.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
+        yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
     @property
     def confirmations(self) -> tuple[by_name.Confirmation, ...]:
@@ -212,16 +267,21 @@ class StackSpec(Spec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways = {one.chosen_way for one in self.tpu_slices.values()} | {one.chosen_way for one in self.jobs.values()}
+        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
+        ways |= {one.chosen_way for one in self.jobs.values()}
+        ways |= {"compute-engine"} if self.gpu_vms else set()
         needed = {
-            "aiplatform.googleapis.com": bool(self.endpoints or self.models),
+            "aiplatform.googleapis.com": bool(self.endpoints or self.models) or "vertex" in ways,
             "artifactregistry.googleapis.com": True,
             "billingbudgets.googleapis.com": True,
             "cloudbilling.googleapis.com": True,
+            "cloudbuild.googleapis.com": bool(self.images),
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": bool(ways),  # the network too
-            "iam.googleapis.com": bool(ways),
+            "compute.googleapis.com": self.needs_network,
+            "container.googleapis.com": bool(self.clusters),
+            "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
+            "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify),
             "run.googleapis.com": bool(self.jobs),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import gc
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 from ruamel.yaml import YAML
 
@@ -16,6 +18,9 @@ ROOT = Path(__file__).parent.parent
 
 # Looking for garbage among all that the tests import takes a sixth of their time, where it is done as often as Python does it by itself.
 gc.set_threshold(50_000, 10, 10)
+
+# typer makes all commands of a command line anew each time it is called: once a process for a user, hundreds of times here.
+typer.main.get_command = cache(typer.main.get_command)
 
 # A busy machine is no fault of the code: speed has tests of its own, by CPU time.
 settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -122,7 +122,7 @@ def components_table() -> str:
 
     rows = ["| component | is |", "|---|---|"]
     for path in sorted((ROOT / "infra" / "components").glob("*.py")):
-        if path.stem not in ("__init__", "placement", "tpu_host"):
+        if path.stem not in ("__init__", "placement", "host", "tpu_host", "gpu_host"):
             words = " ".join(str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).split("\n\n")[0].split())
             rows.append(f"| [`{path.stem}`](infra/components/{path.name}) | {words} |")
     return "\n".join(rows)

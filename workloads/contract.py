@@ -54,9 +54,10 @@ class TrainSettings:
     checkpoints: str
     """Folder of this run's checkpoints: a later try goes on from the last whole one."""
     accelerator_type: str
-    """Cloud TPU accelerator type, such as `v5litepod-4`; `cpu` for this machine's processor, where somebody asked for that."""
+    """Cloud TPU accelerator type, such as `v5litepod-4`, or a GPU's, such as `nvidia-l4`; `cpu` for this machine's processor, where
+    somebody asked for that."""
     chips: int
-    """Chips of all hosts together; with `cpu`, devices of the processor."""
+    """Chips of all hosts together, or GPUs; with `cpu`, devices of the processor."""
     hosts: int = 1
     """Hosts that run the same program, one process each."""
     attempt: int = 1
@@ -107,6 +108,8 @@ class TrainSettings:
 
 
 ROUTE = re.compile(r"/[!-~]*")
+HEADER = re.compile(r"(?:[!-~](?:[ -~]{0,198}[!-~])?)?")
+"""What a header of HTTP can say: printable letters of ASCII, at most 200, no space at either end."""
 CLICKS_TO_STDOUT = "stdout"
 _VERTEX = {"port": "AIP_HTTP_PORT", "health_route": "AIP_HEALTH_ROUTE", "predict_route": "AIP_PREDICT_ROUTE", "model": "AIP_STORAGE_URI"}
 """Variables that Vertex AI sets in a container that serves, by field. Source: Google's page "Custom container requirements"."""
@@ -186,6 +189,8 @@ class ServeSettings:
                     values[name] = float(text)
             elif name.endswith("_route") and not ROUTE.fullmatch(text):
                 problems.append(f"{variable}={text[:40]!r} is no path of HTTP: it begins with /")
+            elif name in ("variant", "version") and not HEADER.fullmatch(text):
+                problems.append(f"{variable}={ascii(text)[:42]} goes into a header: at most 200 printable characters of ASCII")
             elif name == "clicks" and text.startswith("gs://"):
                 problems.append(f"{variable}={text[:80]!r} is a bucket: say {CLICKS_TO_STDOUT}, and let a log sink bring the lines there")
             else:

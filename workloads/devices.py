@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from workloads.contract import SIMULATED, ContractError, TrainSettings
 
@@ -18,6 +18,10 @@ CORES_AS_DEVICES = ("v2-", "v3-")
 v6e have one core. TPU7x shows its two chiplets as two devices.
 Source: https://docs.cloud.google.com/tpu/docs/system-architecture-tpu-vm and .../tpu7x (read on 2026-11-30)."""
 CHIPLETS_AS_DEVICES = ("tpu7x",)
+GPU = "nvidia-"
+"""How the accelerator types of Compute Engine's GPUs begin. Each is one device."""
+GPU_PLATFORMS = ("gpu", "cuda")
+"""What JAX calls the platform of one, by its version."""
 
 
 class DevicesError(Exception):
@@ -59,7 +63,7 @@ def start(settings: TrainSettings, environment: Mapping[str, str] | None = None)
     try:
         found = jax.devices()
     except RuntimeError as error:
-        raise DevicesError(f"0 {_kind(on_processor)} devices, expected {wanted}: {str(error).splitlines()[0]}") from None
+        raise DevicesError(f"0 {_kind(settings, simulated)} devices, expected {wanted}: {str(error).splitlines()[0]}") from None
     compare(settings, [device.platform for device in found], processes=jax.process_count(), simulated=simulated)
 
 
@@ -71,15 +75,17 @@ def compare(settings: TrainSettings, platforms: list[str], *, processes: int, si
         DevicesError: They differ.
     """
     wanted = expected(settings.accelerator_type, settings.chips)
-    platform = "cpu" if settings.accelerator_type == "cpu" or simulated else "tpu"
-    count = platforms.count(platform)
+    kind = _kind(settings, simulated)
+    names = {"CPU": ("cpu",), "GPU": GPU_PLATFORMS, "TPU": ("tpu",)}[kind]
+    count = sum(platform in names for platform in platforms)
     if count != wanted or len(platforms) != wanted:
-        kind = _kind(platform == "cpu")
-        others = ", ".join(f"{platforms.count(other)} {other}" for other in sorted(set(platforms) - {platform}))
+        others = ", ".join(f"{platforms.count(other)} {other}" for other in sorted(set(platforms) - set(names)))
+        chips = "GPUs" if settings.accelerator_type.startswith(GPU) else "chips"
         hosts = f"{settings.hosts} {'host' if settings.hosts == 1 else 'hosts'}"
         raise DevicesError(
-            f"{count} {kind} devices, expected {wanted} ({settings.accelerator_type}, {settings.chips} chips on {hosts})"
+            f"{count} {kind} devices, expected {wanted} ({settings.accelerator_type}, {settings.chips} {chips} on {hosts})"
             + (f"; there are {others}" if others else "")
+            + ("; is it the image's JAX that has no CUDA?" if kind == "GPU" and not count else "")
         )
     if processes != settings.hosts:
         raise DevicesError(f"{processes} processes, expected {settings.hosts}: one for each host")
@@ -127,8 +133,11 @@ def together(settings: TrainSettings, when: str) -> Iterator[None]:
         raise HostLostError(f"another host does not answer {when}: {str(error).splitlines()[0]}") from None
 
 
-def _kind(on_processor: bool) -> str:
-    return "CPU" if on_processor else "TPU"
+def _kind(settings: TrainSettings, simulated: bool) -> Literal["CPU", "GPU", "TPU"]:
+    """What the devices are to be."""
+    if settings.accelerator_type == "cpu" or simulated:
+        return "CPU"
+    return "GPU" if settings.accelerator_type.startswith(GPU) else "TPU"
 
 
 def check(settings: TrainSettings) -> None:

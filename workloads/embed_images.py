@@ -11,7 +11,8 @@ A file that cannot be read as a picture is set aside with the reason, and stops 
 
 Several workers (`WL_HOSTS`) share the shards, each with its own: one may die and be begun again while the others work. They may be replicas
 of a custom job of Vertex AI, Pods of an indexed Job, tasks of Cloud Batch or of Cloud Run: `workloads.workers` says how each knows which it
-is. Who is done last reports. Hosts of one TPU slice are a machine together, and begin and end together.
+is. Who is done last reports; the primary replica of a custom job, whose end is the others' too, waits for them. Hosts of one TPU slice are
+a machine together, and begin and end together.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from workloads.files import Folder
 from workloads.preemption import Notice
 from workloads.say import say
 
+WAIT_SECONDS = 10
+"""Between two looks at whether the others are done, of a worker whose end would be theirs."""
 OWN_DEVICES = True
 """This program looks at its devices by itself: workers that know nothing of each other do not wait for each other's."""
 
@@ -70,6 +73,11 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         _meet()
     # Everybody writes before they look: so the last one finds all, and if two do, they say the same.
     shards = found.whole_shards()
+    while shards is None and workers.speaks_for_all(host, os.environ):
+        if notice.at(found.count):
+            return RESTART_EXIT
+        _wait()
+        shards = found.whole_shards()
     if shards is None and (connected or settings.hosts == 1):
         raise InputError(f"{found.folder.location}: a shard went away, or its pictures did: begin again")
     if shards is None:
@@ -112,6 +120,10 @@ def _report(settings: TrainSettings, output: Folder, shards: list[Shard], extrac
             "seconds": round(time.monotonic() - begun, 2),
         },
     )
+
+
+def _wait() -> None:
+    time.sleep(WAIT_SECONDS)
 
 
 def _meet() -> None:

@@ -47,6 +47,14 @@ def mine(settings: TrainSettings, environment: Mapping[str, str]) -> int:
     return index
 
 
+def speaks_for_all(index: int, environment: Mapping[str, str]) -> bool:
+    """
+    Whether the end of this worker is the end of the others: the primary replica of a custom job of Vertex AI reports the job's status as a
+    whole, as Google's page "Distributed training" says.
+    """
+    return index == 0 and bool(environment.get("CLUSTER_SPEC"))
+
+
 def _said(settings: TrainSettings, environment: Mapping[str, str]) -> tuple[str, int, int | None] | None:
     """By which variable, which worker of how many."""
     if environment.get("WL_PROCESS_ID"):

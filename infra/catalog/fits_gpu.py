@@ -32,6 +32,8 @@ COMPACT = frozenset(
 COMPACT_FLEX_START = ("a3-ultragpu", "a4-highgpu")
 """Series that may be both compact and flex-start."""
 ATTACHMENTS = "gpu_attachments.csv"
+FLEX_START = "https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11"
+"""Flex-start machines are those with accelerators built in, A4X and G4 excepted."""
 GKE_PLACEMENT = "discovery document container v1: PlacementPolicy.type"
 
 
@@ -124,6 +126,10 @@ def rules(wish: Wish, host: GpuMachine | Attached) -> Iterator[Reason]:
     if wish.nodes is not None and wish.nodes < 1:
         none = ((("nodes", None),),)
         yield Reason("nodes", "impossible", "is not a number of machines", ("1 or more",), "", none)
+    if wish.api == "compute-engine" and wish.provisioning == "flex-start" and isinstance(host, Attached):
+        none = tuple((("provisioning", way),) for way in ("on-demand", "spot"))
+        message = "is not for GPUs that are attached: it is for machines with GPUs built in"
+        yield Reason("provisioning", "impossible", message, ("on-demand", "spot", "reservation"), FLEX_START, none)
     if wish.partition:
         yield from _partition(wish, host)
     if wish.placement:

@@ -20,6 +20,19 @@ PODS = "https://docs.cloud.google.com/vertex-ai/docs/predictions/use-flex-start-
 """Neither spot nor flex-start machines are for TPU slices of several hosts."""
 
 
+SCHEDULED = (
+    "NVIDIA_L4",
+    "NVIDIA_TESLA_A100",
+    "NVIDIA_A100_80GB",
+    "NVIDIA_H100_80GB",
+    "NVIDIA_H100_MEGA_80GB",
+    "NVIDIA_H200_141GB",
+    "NVIDIA_B200",
+)
+"""Accelerators that training gets by flex-start."""
+DWS = "https://docs.cloud.google.com/gemini-enterprise-agent-platform/machine-learning/training/schedule-jobs-dws, read 2026-11"
+
+
 @cache
 def names() -> Mapping[str, str]:
     """A GPU's name in Vertex AI by its name on Compute Engine."""
@@ -73,6 +86,8 @@ def tpu(wish: Wish, shape: TpuShape) -> Iterator[Reason]:
         ways: tuple[Change, ...] = ((("provisioning", "on-demand"),), (("provisioning", "reservation"),))
         message = f"is not for slices of {shape.hosts} hosts on Vertex AI"
         yield Reason("provisioning", "impossible", message, ("on-demand", "reservation"), PODS, ways)
+    elif shape.single_host:
+        yield from _scheduled(wish, shape.sold_as)
     if wish.partition:
         yield Reason("partition", "impossible", "is for GPUs: a TPU is not cut into parts", (), "", ((("partition", ""),),))
     yield from _common(wish)
@@ -123,6 +138,7 @@ def gpu(wish: Wish) -> tuple[VertexMachine | None, list[Reason]]:
     known = chosen.accelerator if chosen else accelerator
     if known in plain_names():
         found += _partition(wish, plain_names()[known])
+        found += _scheduled(wish, known)
         found += _region(wish, known, known)
     return chosen, found
 
@@ -133,6 +149,14 @@ def _partition(wish: Wish, accelerator_type: str) -> Iterator[Reason]:
         changes: tuple[Change, ...] = ((("partition", ""),), *((("partition", one),) for one in sizes))
         message = f"is not a size that {accelerator_type} is cut into" if sizes else f"is not for {accelerator_type}: it is not cut"
         yield Reason("partition", "impossible", message, tuple(sizes), "gpu_partitions.csv", changes)
+
+
+def _scheduled(wish: Wish, accelerator: str) -> Iterator[Reason]:
+    """Flex-start of training is for some GPUs alone."""
+    if wish.use == "training" and wish.provisioning == "flex-start" and accelerator not in SCHEDULED:
+        ways: tuple[Change, ...] = tuple((("provisioning", one),) for one in ("on-demand", "spot", "reservation"))
+        message = "is for L4, A100, H100, H200 and B200 where Vertex AI trains"
+        yield Reason("provisioning", "impossible", message, ("on-demand", "spot", "reservation"), DWS, ways)
 
 
 def _common(wish: Wish) -> Iterator[Reason]:

@@ -19,6 +19,10 @@ verify it, and no page of Google that says so could be read. Warn above it, do n
 """
 
 
+SOLD_AS = MappingProxyType({"nvidia-h100-80gb": "h100", "nvidia-h100-mega-80gb": "h100-mega", "nvidia-h200-141gb": "h200"})
+"""A GPU as its quota has it, where that is not its name. Source: what users write of H100's and H200's quotas (public file 71120163888)."""
+
+
 class UnknownGpu(UnknownWord):
     """A name that is no GPU of Compute Engine and GKE."""
 
@@ -97,6 +101,18 @@ def gpu(accelerator_type: str) -> Gpu:
     meant = (word,) if word in gpus() else words(wrong_names().get(word, ""))
     close = meant or tuple(nearest(word, gpus()))
     raise UnknownGpu(accelerator_type, meant[0] if len(meant) == 1 else "", close)
+
+
+def quota_metric(accelerator_type: str, provisioning: str) -> str:
+    """
+    The regional quota that a GPU counts against: `PREEMPTIBLE_NVIDIA_T4_GPUS` for Spot and flex-start, else `NVIDIA_T4_GPUS`.
+
+    Sources: enum of `Quota.metric` in the discovery document compute v1; of flex-start,
+    https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11.
+    """
+    name = SOLD_AS.get(accelerator_type, accelerator_type.removeprefix("nvidia-").removeprefix("tesla-"))
+    before = "PREEMPTIBLE_" if provisioning in ("spot", "flex-start") else ""
+    return f"{before}NVIDIA_{name.replace('-', '_').upper()}_GPUS"
 
 
 @cache

@@ -21,6 +21,19 @@ N1_GIB_PER_VCPU = MappingProxyType({"standard": Decimal("3.75"), "highmem": Deci
 N1_VCPUS = (1, 2, 4, 8, 16, 32, 64, 96)
 """The machine with one is standard only. Source: the same list; it lacks highcpu with 64 and 96, which go as the others (DERIVED)."""
 
+HYPERDISK = "hyperdisk-balanced"
+PERSISTENT_DISKS = frozenset({"pd-standard", "pd-balanced", "pd-ssd", "pd-extreme"})
+HYPERDISK_ONLY = frozenset({"a3-ultragpu", "a4-highgpu", "g4-standard"})
+"""
+Series whose machines boot from Hyperdisk alone.
+
+Sources: https://docs.cloud.google.com/vertex-ai/docs/reference/rest/v1/DiskSpec (A3 Ultra apart from all others), and the disk types by
+series in SETI/rms-cloud-tasks:docs/provider_gcp.rst (N1, A2 and G2 take Persistent Disk only, A3 takes both, A4 Hyperdisk only); for G4
+https://docs.cloud.google.com/compute/docs/accelerator-optimized-machines. All read 2026-11.
+"""
+EITHER_DISK = frozenset({"a3-highgpu", "a3-edgegpu", "a3-megagpu"})
+"""Series that boot from Hyperdisk or from Persistent Disk; not from pd-standard and pd-extreme. Source: the same list."""
+
 Reason = Literal["built-in", "count", "too-large"]
 
 
@@ -112,6 +125,19 @@ def series_of(machine_type: str) -> str:
     """What zones are listed by: the first two parts of the name, `n1` for all of N1."""
     first, _, rest = machine_type.partition("-")
     return N1 if first == N1 else f"{first}-{rest.partition('-')[0]}"
+
+
+def boot_disk_type(machine_type: str) -> str:
+    """The balanced disk that a machine with GPUs boots from."""
+    return HYPERDISK if series_of(machine_type) in HYPERDISK_ONLY else "pd-balanced"
+
+
+def takes_boot_disk(machine_type: str, disk_type: str) -> bool:
+    """Whether a machine with GPUs boots from a disk of that type. Of types that no source tells, it is believed."""
+    series = series_of(machine_type)
+    if series in EITHER_DISK:
+        return disk_type not in ("pd-standard", "pd-extreme")
+    return disk_type not in (PERSISTENT_DISKS if series in HYPERDISK_ONLY else (HYPERDISK,))
 
 
 @cache

@@ -8,7 +8,7 @@ from decimal import Decimal
 from infra.catalog.machine_prices import machine_hour
 from infra.catalog.prices import Price, PriceUnknown
 from infra.catalog.tables import Trust, find, trust_of
-from infra.catalog.vertex import Use
+from infra.catalog.vertex import Use, machines
 
 
 def vertex_hour(machine_type: str, region: str, use: Use, provisioning: str = "on-demand", *, attached: bool = False) -> Price:
@@ -45,6 +45,21 @@ def vertex_hour(machine_type: str, region: str, use: Use, provisioning: str = "o
         trust=_weaker(billed.trust, trust_of(row)),
         notes="; ".join(filter(None, (billed.notes, row["notes"]))),
     )
+
+
+def training_hour(machine_type: str, accelerator: str, region: str, provisioning: str) -> Price:
+    """
+    Price of one machine of a custom job for an hour, its accelerators included.
+
+    Args:
+        accelerator: In Vertex AI's spelling, such as `NVIDIA_L4`; empty for a TPU, which the machine type alone chooses, and for none.
+
+    Raises:
+        PriceUnknown: No source has it: of no TPU, and of no GPU that is attached.
+    """
+    choices = machines().get(machine_type, ())
+    attached = bool(accelerator) and not any(one.built_in for one in choices if one.accelerator == accelerator)
+    return vertex_hour(machine_type, region, "training", provisioning, attached=attached)
 
 
 def _row(machine_type: str, region: str, use: str) -> dict[str, str] | None:

@@ -193,13 +193,18 @@ def up(
         list[str] | None,
         typer.Option(metavar="ENDPOINT", help="End the holds on this endpoint first; `all` for every one. Repeatable."),
     ] = None,
+    allow_replace: Annotated[
+        list[str] | None,
+        typer.Option("--allow-replace", metavar="POOL", help="A node pool that may be deleted and made anew. Repeatable."),
+    ] = None,
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
     """Bring regions up on this machine, by the real engine, against a local Google Cloud: no account, no cost."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.run(stacks or [], folder, release=release or [], as_json=as_json))
+    asked = {"release": release or [], "allow_replace": allow_replace or []}
+    raise typer.Exit(command.run(stacks or [], folder, **asked, as_json=as_json))
 
 
 @app.command()

@@ -6,6 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
+from infra.catalog.wish import API_NAMES
 from infra.check import Checked
 from infra.cli.output import plain_table
 
@@ -32,12 +33,14 @@ def as_json(checked: Checked, now: float) -> list[dict[str, Any]]:
         found.append(
             {
                 "name": name,
-                "workload": spec.workload,
-                "accelerator_type": spec.accelerator_type,
-                "hosts": spec.shape.hosts,
+                "workload": spec.runs,
+                "machine_type": spec.machine_type,
+                "accelerator_type": spec.accelerator,
+                "accelerators": spec.chips,
+                "hosts": spec.hosts,
                 "way": spec.chosen_way,
                 "provisioning": list(spec.provisioning),
-                "zones": list(spec.zones),
+                "zones": list(plans[name].zones),
                 "schedule": spec.schedule,
                 "timezone": spec.timezone,
                 "paused": spec.paused,
@@ -59,9 +62,10 @@ def table(checked: Checked, now: float) -> Table:
         tries = "; ".join(f"{way} in {', '.join(one['zones'])}" for way in one["provisioning"])
         usd = one["machine_usd_a_run_at_most"]
         cost = "unknown" if usd is None else f"{float(usd):.2f} USD, {one['max_run_minutes']} min"
-        way = {"compute-engine": "Compute Engine", "tpu-api": "the Cloud TPU API"}[one["way"]]
+        way = API_NAMES[one["way"]]
         when = one["next_run"] or ("paused" if one["paused"] else "when somebody runs it")
-        row = (one["name"], f"{one['accelerator_type']}{hosts}", way, tries, when, cost)
+        gpus = f"{one['machine_type']}, {one['accelerators']} x " if one["machine_type"] else ""
+        row = (one["name"], f"{gpus}{one['accelerator_type']}{hosts}", way, tries, when, cost)
         shown.add_row(*(Text(cell) for cell in row))
     return shown
 

@@ -69,8 +69,9 @@ def _say(what: str) -> None:
 
 def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
     """What each stack needs of its project."""
+    from infra.catalog.gpu_machines import boot_disk_type
     from infra.check import stack_files
-    from infra.operate.doctor_cloud import CloudNeeds, TpuNeed
+    from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, TpuNeed
     from infra.stack import StackSpec
 
     needs = []
@@ -92,7 +93,21 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
             )
             for name, one in spec.tpu_slices.items()
         )
+        gpus = tuple(
+            GpuNeed(
+                name=name,
+                machine_type=one.machine_type,
+                accelerator_type=one.gpus.accelerator_type,
+                count=one.gpus.count,
+                attached=one.gpus.attached,
+                zone=one.zone,
+                provisioning=one.provisioning,
+                boot_disk_type=boot_disk_type(one.machine_type),
+                boot_disk_gib=one.boot_disk_gib,
+            )
+            for name, one in spec.gpu_vms.items()
+        )
         currencies = tuple(sorted({budget.amount.currency for budget in spec.budgets.values()}))
         title = f"project {spec.project}, for stack {file.stack}"
-        needs.append((title, CloudNeeds(spec.project, spec.region, currencies, tpus, spec.services())))
+        needs.append((title, CloudNeeds(spec.project, spec.region, currencies, tpus, spec.services(), gpus)))
     return needs

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from infra.cli.moments import Moments
 from infra.cli.progress import Progress
 from infra.errors import MachineError, Problem, SpecError
 from infra.labels import RUN_LABEL
@@ -50,6 +51,8 @@ class Night:
     answers: list[dict[str, Any]] = field(default_factory=list)
     measured: dict[str, dict[str, float]] = field(default_factory=dict)
     """How fast each server answered, by deployed model."""
+    moved: list[dict[str, str]] = field(default_factory=list)
+    """Where the sandbox's clock was moved on: `from` and `to`."""
 
 
 def asked(texts: Sequence[str]) -> list[Any]:
@@ -105,6 +108,7 @@ class Here:
         self._loads: dict[str, dict[str, Any]] = {}
         self._shown: Callable[[str], None] = lambda text: None
         self._reading = ""
+        self._moments = Moments(self._own, progress.say, job.plan.registers.timezone if job.plan.registers else "")
 
     @property
     def plan(self) -> JobPlan:
@@ -166,6 +170,7 @@ class Here:
                 time.sleep(LOOKS_SECONDS)
             self._night.machines = [one for one in self._own("GET", "machines")["machines"] if self._is_of_run(one)]
             self._night.answers = list(self._predicted())
+            self._night.moved = self._moments.moved
         return self._night
 
     # What happens
@@ -188,6 +193,7 @@ class Here:
         began, look = time.monotonic(), 0.0
         while True:
             step()
+            self._moments.step()
             if time.monotonic() >= look:
                 look = time.monotonic() + JOURNAL_SECONDS
                 found = self._desk.open_or_last(self._job)
@@ -212,6 +218,7 @@ class Here:
     def _runner_said(self, line: str, said: Mapping[str, Any]) -> None:
         """Readings come for each minute of a rollout: the last one before something happens stays."""
         text = f"{said['at']}  {said['message']}" if "at" in said else line
+        self._moments.heard(said)
         self._shown(f"{self.plan.job}: {text}")
         if said.get("event") == READING:
             self._reading = text
@@ -250,7 +257,7 @@ class Here:
             for instance in self._instances:
                 url = f"{self._base}/aiplatform.googleapis.com/v1/{endpoint}:predict"
                 body = {"instances": [instance], "parameters": {"k": 5}}
-                answer = httpx.post(url, json=body, timeout=PREDICT_SECONDS, trust_env=False)
+                answer = httpx.post(url, json=body, timeout=PREDICT_SECONDS, trust_env=False, verify=False)  # noqa: S501 - plain HTTP of this machine
                 if answer.status_code != 200:
                     said = {"error": answer.text[:500], "status": answer.status_code}
                 else:
@@ -277,7 +284,8 @@ class Here:
     def _own(self, http: str, what: str, body: Any = None) -> Any:
         import httpx
 
-        answer = httpx.request(http, f"{self._base}/sandbox/{what}", json=body, timeout=PREDICT_SECONDS, trust_env=False)
+        url = f"{self._base}/sandbox/{what}"
+        answer = httpx.request(http, url, json=body, timeout=PREDICT_SECONDS, trust_env=False, verify=False)  # noqa: S501 - plain HTTP of this machine
         if answer.status_code != 200:
             raise MachineError(f"the sandbox refuses {http} {what}: {answer.text[:500]}")
         return answer.json()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import print_json
-from infra.cli.reached import stack_sandbox
+from infra.cli.reached import reached, stack_sandbox
 from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
@@ -38,15 +39,16 @@ def build(
     images.check(names)
     _check(tool, account, cloud)
     file = _stack(stack, folder)
-    builder = _builder(file, tool, account, cloud=cloud)
+    image_keys.check(file.path)
     found: list[Built] = []
     changed: list[str] = []
     try:
-        for built in images.build(builder, names, _say):
-            found.append(built)
-            changed += image_keys.write(file.path, {built.name: built.reference}, note="" if cloud else image_keys.NOTE)
-            if not as_json:
-                _say("", f"{built.name}: {built.reference}", *([f"  {built.said}"] if built.said else []))
+        with _builder(file, tool, account, cloud=cloud) as builder:
+            for built in images.build(builder, names, _say):
+                found.append(built)
+                changed += image_keys.write(file.path, {built.name: built.reference}, note="" if cloud else image_keys.NOTE)
+                if not as_json:
+                    _say("", f"{built.name}: {built.reference}", *([f"  {built.said}"] if built.said else []))
     finally:
         if as_json:
             print_json({"stack": file.stack, "file": str(file.path), "images": [asdict(one) for one in found], "written": changed})
@@ -55,7 +57,8 @@ def build(
     written = f"written to {file.path}: images.{', images.'.join(changed)}" if changed else f"{file.path} says the same already"
     _say("", written)
     if cloud:
-        _say("a list of what is inside: gcloud artifacts sbom export --uri=REFERENCE")
+        _say("how it was built: gcloud artifacts docker images describe REFERENCE --show-provenance")
+        _say("what is inside: gcloud artifacts sbom export --uri=REFERENCE, where containerscanning.googleapis.com was on before the push")
     return ExitCode.OK
 
 
@@ -88,7 +91,8 @@ def _stack(stack: str | None, folder: Path) -> StackFile:
     return files[0]
 
 
-def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: bool) -> CloudBuild | LocalBuild:
+@contextmanager
+def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: bool) -> Iterator[CloudBuild | LocalBuild]:
     """
     Who builds, as far as the stack file says where: it may lack the very images that are built.
 
@@ -96,19 +100,27 @@ def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: b
         SpecError: The file does not say project and region.
     """
     from infra import names
-    from infra.operate import reach
-    from infra.operate.images import CloudBuild, LocalBuild
+    from infra.operate.images import CloudBuild, LocalBuild, account_of
 
     project, region, storage = _place(file)
-    repository = _existing(storage, "images").rpartition("/repositories/")[2] or names.resource(file.stack, "images")
-    of = re.match(r"projects/([^/]+)/", _existing(storage, "images"))
-    prefix = f"{region}-docker.pkg.dev/{of[1] if of else project}/{repository}"
-    if tool is not None:
-        return LocalBuild(tool, prefix)  # type: ignore[arg-type]
-    sandbox = stack_sandbox(file.stack, cloud=cloud)
-    google, _ = reach.of_project(project, sandbox)
-    bucket = _existing(storage, "models") or names.bucket(project, file.stack, "models")
-    return CloudBuild(google, project, region, bucket, prefix, account or "")
+    prefix = f"{region}-docker.pkg.dev/{project}/{names.resource(file.stack, 'images')}"
+    if existing := _existing(storage, "images"):
+        of = re.fullmatch(rf"projects/([^/]+)/locations/{re.escape(region)}/repositories/([^/]+)", existing)
+        if of is None:
+            allowed = f"projects/PROJECT/locations/{region}/repositories/NAME"
+            raise SpecError(
+                str(file.path), [Problem("storage.images.existing", f"{existing[:80]!r} is no repository of {region}", allowed)]
+            )
+        prefix = f"{region}-docker.pkg.dev/{of[1]}/{of[2]}"
+    with reached(project, "" if tool else stack_sandbox(file.stack, cloud=cloud)) as (google, _):
+        if tool is not None:
+            yield LocalBuild(tool, prefix, google=google)  # type: ignore[arg-type]
+            return
+        bucket = _existing(storage, "models") or names.bucket(project, file.stack, "models")
+        own = names.service_account_email(project, file.stack, names.BUILDER)
+        if account is None and not (account := account_of(google, project, own)):
+            _say(f"there is no account {own} yet: the project's own for builds is used", "  an update of a stack with `images` makes it")
+        yield CloudBuild(google, project, region, bucket, prefix, account or "")
 
 
 def _place(file: StackFile) -> tuple[str, str, dict[str, Any]]:

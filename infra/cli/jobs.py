@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import console, plain_table, print_json
-from infra.cli.reached import CloudError, stack_sandbox, stack_spec
+from infra.cli.reached import CloudError, reached, stack_sandbox, stack_spec
 from infra.errors import ExitCode, MachineError, Problem, SpecError
 
 if TYPE_CHECKING:
+    from infra.components.job import JobSpec
     from infra.operate.jobs.desk import Desk, Job
     from infra.operate.times import Time
     from infra.provider.google import Google
@@ -114,6 +115,7 @@ def _here(name: str, where: Where, asked: Asked) -> int:
 
         allowed = ", ".join(nearest(name, spec.jobs) or spec.jobs) or "the stack has no jobs"
         raise SpecError("jobs run", [Problem(f"jobs.{name}", "there is no such job in the stack file", allowed)])
+    _is_ours(name, spec.jobs[name])
     progress, began = Progress(quiet=where.as_json), time.monotonic()
     here.bring_up(stack, where.folder, progress)
     where = Where(stack, where.folder, cloud=False, as_json=where.as_json)
@@ -124,7 +126,7 @@ def _here(name: str, where: Where, asked: Asked) -> int:
     code = ExitCode.OK if night.run["result"] in WELL and not any("error" in answer for answer in night.answers) else ExitCode.FINDINGS
     if where.as_json:
         said = {"run": _brief(night.run), "machines": night.machines, "measured": night.measured, "answers": night.answers}
-        print_json({"exit_code": int(code), **said})
+        print_json({"exit_code": int(code), **said, "moved": night.moved})
         return code
     _shown(night.run)
     for machine in night.machines:
@@ -195,7 +197,7 @@ def logs(name: str, run: str | None, where: Where, *, follow: bool) -> int:
         seen: set[tuple[str, str, str]] = set()
         since = found["began"]
         while True:
-            entries = desk.logs(job, since, "" if found.get("open") else _later(found.get("ended", "")))
+            entries = desk.logs(job, since, "" if found.get("open") else _later(found.get("ended", "")), found.get("tries", []))
             for entry in entries:
                 if (key := (entry["at"], entry["who"], entry["text"])) not in seen:
                     seen.add(key)
@@ -257,6 +259,10 @@ def ssh(name: str, where: Where, *, host: int, run_it: bool) -> int:
         if not found.get("open") or not tries or tries[-1]["ended"]:
             fix = f"accelform jobs run {name}"
             raise SpecError("jobs ssh", [Problem(f"jobs.{name}", "no machine of it stands now", fix=fix)])
+        if tries[-1]["form"] == "custom-job":
+            why = "it runs on a machine of Vertex AI's, which nobody logs in to by SSH"
+            fix = f"accelform jobs logs {name}; or leave out `way: vertex`, for a machine of Compute Engine"
+            raise SpecError("jobs ssh", [Problem(f"jobs.{name}", why, fix=fix)])
         if not 0 <= host < job.plan.hosts:
             raise SpecError("jobs ssh", [Problem("--host", f"{host} is none of its hosts", f"0 to {job.plan.hosts - 1}")])
         words = _ssh_words(google, job, tries[-1], host)
@@ -308,6 +314,7 @@ def _locally(name: str, where: Where, asked: Asked) -> int:
         allowed = ", ".join(nearest(name, jobs) or jobs) or "the stack has no jobs"
         raise SpecError("jobs run", [Problem(f"jobs.{name}", "there is no such job in the stack file", allowed)])
     job = jobs[name]
+    _is_ours(name, job)
     run_id = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     output = (asked.output or Path("runs") / name / run_id).absolute()
     settings = TrainSettings(
@@ -325,6 +332,20 @@ def _locally(name: str, where: Where, asked: Asked) -> int:
     else:
         _say(f"{name}: ended with {code}; {output}")
     return ExitCode.OK if code == 0 else ExitCode.FINDINGS
+
+
+def _is_ours(name: str, job: JobSpec) -> None:
+    """
+    Whether a process of this machine can run it.
+
+    Raises:
+        SpecError: It runs what an image has.
+    """
+    if job.command:
+        words = f"runs in the image {job.image}, and processes of this machine run programs of this project alone"
+        raise SpecError(
+            "jobs run", [Problem(f"jobs.{name}.command", words, "a job with a `workload`", f"accelform jobs run {name} --cloud")]
+        )
 
 
 def _data(words: Sequence[str]) -> dict[str, str]:
@@ -458,18 +479,11 @@ def _spec(where: Where) -> tuple[str, StackSpec]:
 @contextmanager
 def _reached(where: Where) -> Iterator[tuple[Google, Time, Desk]]:
     """The jobs of the stack, in the cloud that is meant; what that answers goes to the user as it is."""
-    from infra.operate import reach
     from infra.operate.jobs.desk import Desk
-    from infra.provider.server import ProviderError
 
     stack, spec = _spec(where)
-    google, clock = reach.google(spec, stack_sandbox(stack, cloud=where.cloud))
-    try:
+    with reached(spec.project, stack_sandbox(stack, cloud=where.cloud)) as (google, clock):
         yield google, clock, Desk(google, spec.project, spec.region, stack)
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
-    finally:
-        google.close()
 
 
 @contextmanager

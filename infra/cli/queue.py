@@ -5,18 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from infra.cli.output import console, plain_table, print_json
-from infra.cli.reached import CloudError, stack_sandbox, stack_spec
+from infra.cli.reached import reached, stack_sandbox, stack_spec
 from infra.errors import ExitCode
 
 
 def run(stack: str, folder: Path, *, remove_dead: bool, cloud: bool, as_json: bool) -> int:
-    from infra.operate import reach, requests
-    from infra.provider.server import ProviderError
+    from infra.operate import requests
 
     spec = stack_spec(stack, folder)
-    google, time = reach.google(spec, stack_sandbox(stack, cloud=cloud))
     removed = []
-    try:
+    with reached(spec.project, stack_sandbox(stack, cloud=cloud)) as (google, time):
         found = requests.listed(google, spec.project, time.now())
         for one in found if remove_dead else []:
             if one.dead:
@@ -24,8 +22,6 @@ def run(stack: str, folder: Path, *, remove_dead: bool, cloud: bool, as_json: bo
                 removed.append(one)
                 if not as_json:
                     console().print(f"removed: {one.name} ({one.dead})", markup=False)
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
     left = [one for one in found if one not in removed]
     dead = [one for one in left if one.dead]
     if as_json:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra.errors import AccelformError, ExitCode, MachineError
 
 if TYPE_CHECKING:
+    from infra.operate.times import Time
+    from infra.provider.google import Google
     from infra.stack import StackSpec
 
 
@@ -37,3 +41,23 @@ def stack_sandbox(stack: str, *, cloud: bool) -> str:
     if stack not in up.standing(home):
         raise MachineError(f"stack {stack} is not up on this machine\n  fix: accelform up {stack}; or --cloud, for the one in Google Cloud")
     return process.start(home.sandbox).base
+
+
+@contextmanager
+def reached(project: str, sandbox: str) -> Iterator[tuple[Google, Time]]:
+    """
+    Google's APIs, and who waits; their connections are closed at the end.
+
+    Raises:
+        CloudError: They refused, or did not answer: their words.
+    """
+    from infra.operate import reach
+    from infra.provider.server import ProviderError
+
+    google, time = reach.google(project, sandbox)
+    try:
+        yield google, time
+    except ProviderError as error:
+        raise CloudError(str(error)) from None
+    finally:
+        google.close()

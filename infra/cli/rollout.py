@@ -6,12 +6,13 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import console, plain_table, print_json
-from infra.cli.reached import CloudError, stack_sandbox, stack_spec
+from infra.cli.reached import CloudError, reached, stack_sandbox, stack_spec
 from infra.errors import ExitCode, Problem, SpecError
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ def run(
     """`accelform rollout`."""
     spec = stack_spec(stack, folder)
     plan = None if resume else _plan(spec, stack, endpoint, to, steps, hold, guards, keep_warm)
-    with _Screen(as_json=as_json) as screen:
-        rollout = _rollout(spec, stack, endpoint, folder, screen, probe, cloud=cloud)
+    with _Screen(as_json=as_json) as screen, _rollout(spec, stack, endpoint, folder, screen, probe, cloud=cloud) as rollout:
         if plan is None:
             return _end(lambda: rollout.resume(), "done", screen)
         if not (yes or rollout.journal.is_open):
@@ -61,8 +61,7 @@ def run(
 def back(stack: str, endpoint: str, folder: Path, *, cloud: bool, as_json: bool) -> int:
     """`accelform rollback`."""
     spec = stack_spec(stack, folder)
-    with _Screen(as_json=as_json) as screen:
-        rollout = _rollout(spec, stack, endpoint, folder, screen, None, cloud=cloud)
+    with _Screen(as_json=as_json) as screen, _rollout(spec, stack, endpoint, folder, screen, None, cloud=cloud) as rollout:
         return _end(lambda: rollout.back(), "returned", screen)
 
 
@@ -71,17 +70,13 @@ def compare(stack: str, endpoint: str, folder: Path, *, last: str, cloud: bool, 
     from infra.operate import reach
     from infra.operate.readings import Monitoring
     from infra.operate.side_by_side import side_by_side
-    from infra.provider.server import ProviderError
 
     spec = stack_spec(stack, folder)
     place = reach.place(spec, stack, endpoint)
     seconds = _seconds("--last", last)
-    google, time = reach.google(spec, stack_sandbox(stack, cloud=cloud))
-    try:
+    with reached(spec.project, stack_sandbox(stack, cloud=cloud)) as (google, time):
         now = time.now()
         found = side_by_side(google, place.endpoint, Monitoring(google, place.endpoint), now - seconds, now)
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
     if as_json:
         print_json({"endpoint": place.endpoint, "seconds": seconds, **found.shown()})
         return ExitCode.OK
@@ -92,19 +87,14 @@ def compare(stack: str, endpoint: str, folder: Path, *, last: str, cloud: bool, 
 def holds(stack: str, folder: Path, *, released: Sequence[str], cloud: bool, as_json: bool) -> int:
     """`accelform holds`. *released*: endpoints whose holds are ended first; `all` for every hold."""
     from infra import names
-    from infra.operate import reach
     from infra.provider.holds import Holds
-    from infra.provider.server import ProviderError
 
     spec = stack_spec(stack, folder)
     sandbox = stack_sandbox(stack, cloud=cloud)
     gone = [line for name in released for line in release(spec, stack, sandbox, "" if name == ALL else name)]
-    google, time = reach.google(spec, sandbox)
-    try:
+    with reached(spec.project, sandbox) as (google, time):
         every = Holds(google, names.holds(spec.project, stack)).every()
         now = time.now()
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
     if as_json:
         print_json({"stack": stack, "released": gone, "holds": [one.shown() | {"counts": one.counts(now)} for one in every]})
         return ExitCode.OK
@@ -123,14 +113,10 @@ def release(spec: StackSpec, stack: str, sandbox: str, endpoint: str) -> list[st
     from infra import names
     from infra.operate import reach
     from infra.provider.holds import Holds
-    from infra.provider.server import ProviderError
 
     resource = reach.place(spec, stack, endpoint).endpoint if endpoint else ""
-    google, _ = reach.google(spec, sandbox)
-    try:
+    with reached(spec.project, sandbox) as (google, _):
         return [f"released: {one.line()}" for one in Holds(google, names.holds(spec.project, stack)).release(resource)]
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
 
 
 def _end(do: Any, well: str, screen: _Screen) -> int:
@@ -150,11 +136,13 @@ def _end(do: Any, well: str, screen: _Screen) -> int:
     return code
 
 
-def _rollout(spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _Screen, probe: Path | None, *, cloud: bool) -> Rollout:
+@contextmanager
+def _rollout(
+    spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _Screen, probe: Path | None, *, cloud: bool
+) -> Iterator[Rollout]:
     from infra.operate import reach
     from infra.operate.probe import Probe
     from infra.operate.rollout import Rollout
-    from infra.provider.server import ProviderError
 
     place = reach.place(spec, stack, endpoint)
     if probe and not cloud:
@@ -164,12 +152,9 @@ def _rollout(spec: StackSpec, stack: str, endpoint: str, folder: Path, screen: _
         fix = "leave it out: the readings of Cloud Monitoring decide"
         raise SpecError("rollout", [Problem("--probe", "the endpoint answers only in the networks of its callers' projects", fix=fix)])
     requests = Probe.read(probe) if probe else None
-    google, time = reach.google(spec, stack_sandbox(stack, cloud=cloud))
-    source = Probe(google, place.endpoint, requests, time.now) if requests else None
-    try:
-        return Rollout(google, place, time, screen.event, source)
-    except ProviderError as error:
-        raise CloudError(str(error)) from None
+    with reached(spec.project, stack_sandbox(stack, cloud=cloud)) as (google, time):
+        source = Probe(google, place.endpoint, requests, time.now) if requests else None
+        yield Rollout(google, place, time, screen.event, source)
 
 
 def _plan(

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from infra.local.up import Place, Result
 
 
-def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), as_json: bool) -> int:
-    """`accelform up`. With *release*, holds are ended first, and what they kept is looked at anew."""
+def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allow_replace: Sequence[str] = (), as_json: bool) -> int:
+    """
+    `accelform up`. With *release*, holds are ended first, and what they kept is looked at anew. Node pools of *allow_replace* may be made
+    anew, besides those that the stack files name.
+    """
     from infra.local import up
     from infra.local.home import Home
 
@@ -27,10 +30,11 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), as_j
     progress = Progress(quiet=as_json)
     root, stacks = _stacks(names, folder)
     with Home.of(root).alone("up"):
-        place = up.prepare(root, stacks, progress)
+        allowed = _allowed(stacks, allow_replace)
+        place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
-        results = [up.up(place, stack.stack, progress, refresh=bool(release)) for stack in stacks]
+        results = [up.up(place, stack.stack, progress, refresh=bool(release), allow_replace=allowed[stack.stack]) for stack in stacks]
     seconds = time.monotonic() - started
     if as_json:
         print_json(_json(place, results, seconds))
@@ -44,6 +48,22 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), as_j
         "  away with it:  accelform down"
     )
     return ExitCode.OK
+
+
+def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, list[str]]:
+    """Node pools that may be made anew, by stack: those that its file names, and those of *named* that it has."""
+    from infra.errors import Problem, SpecError
+    from infra.stack import StackSpec
+
+    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    known = sorted({name for spec in specs.values() for name in spec.node_pools})
+    if wrong := [name for name in named if name not in known]:
+        allowed = ", ".join(known) or "none has one"
+        raise SpecError("up", [Problem("--allow-replace", f"{name!r} is no node pool of these stacks", allowed) for name in wrong])
+    return {
+        stack: list(dict.fromkeys([*spec.allow_replace, *(name for name in named if name in spec.node_pools)]))
+        for stack, spec in specs.items()
+    }
 
 
 def _released(stacks: Sequence[StackFile], release: Sequence[str], sandbox: str) -> list[str]:

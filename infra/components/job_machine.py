@@ -13,7 +13,8 @@ import pulumi
 
 from infra import gcp, names
 from infra.catalog.wish import Provisioning
-from infra.components import tpu_host
+from infra.components import gpu_host, tpu_host
+from infra.components import host as hosts
 from infra.components.network import Network
 from infra.components.placement import Placement
 from infra.job_plan import MachinePlan
@@ -40,11 +41,15 @@ class Container:
     args: tuple[str, ...]
     env: Mapping[str, str]
     """What every run is told; the runner adds what is of one."""
+    gpus: int = 0
+    """GPUs of the machine, which the container is to see."""
 
     @property
     def metadata(self) -> dict[str, str]:
-        said = {"image": self.image, "command": self.command, "args": self.args, "env": dict(self.env)}
-        return {"startup-script": startup_script(), CONTAINER_KEY: json.dumps(said, sort_keys=True, ensure_ascii=False)}
+        said: dict[str, Any] = {"image": self.image, "command": self.command, "args": self.args, "env": dict(self.env)}
+        driver = {gpu_host.DRIVER_KEY: gpu_host.driver_script()} if self.gpus else {}
+        said |= {"gpus": self.gpus} if self.gpus else {}
+        return {"startup-script": startup_script(), CONTAINER_KEY: json.dumps(said, sort_keys=True, ensure_ascii=False), **driver}
 
 
 def labels(job: str) -> dict[str, str]:
@@ -80,26 +85,33 @@ def machine_plan(
     if spec.chosen_way == "tpu-api":
         node = _node(name, spec, provisioning, container, placement, network, account_email)
         return MachinePlan(provisioning=provisioning, form="node", node=node), []
-    reservation = spec.reservation if provisioning == "reservation" else None
-    host = tpu_host.Host(spec.shape, provisioning, spec.max_run_minutes, reservation, spec.boot_disk_gib)
+    host = _host(spec, provisioning)
     own = labels(name)
-    made = tpu_host.template(
+    made = hosts.template(
         f"{name}-{provisioning}",
         physical := template_name(placement.stack, name, provisioning),
         host,
         placement=placement,
-        arguments=tpu_host.arguments(host, placement, network, account, metadata=container.metadata, labels=own),
+        arguments=hosts.arguments(host, placement, network, account, metadata=container.metadata, labels=own),
         labels=own,
         opts=opts,
     )
     plan = MachinePlan(
         provisioning=provisioning,
-        form="instance" if spec.shape.single_host else "group",
+        form="group" if policy else "instance",
         template=f"projects/{placement.project}/global/instanceTemplates/{physical}",
         workload_policy=policy,
-        base_instance_name="" if spec.shape.single_host else names.group_base(placement.stack, "job", name),
+        base_instance_name=names.group_base(placement.stack, "job", name) if policy else "",
     )
     return plan, [made]
+
+
+def _host(spec: JobSpec, provisioning: Provisioning) -> hosts.Host:
+    """One host of its machine. It is made for the run: whatever ends it deletes it."""
+    reservation = spec.reservation if provisioning == "reservation" else None
+    if spec.gpus:
+        return gpu_host.host(spec.gpus, provisioning, spec.max_run_minutes, reservation, spec.boot_disk_gib)
+    return tpu_host.host(spec.shape, provisioning, spec.max_run_minutes, reservation, spec.boot_disk_gib)
 
 
 def _node(

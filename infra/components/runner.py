@@ -47,8 +47,8 @@ NODE_ROLES = {"nodes": "roles/tpu.admin"}
 """The one predefined role that makes nodes. Source: https://cloud.google.com/iam/docs/roles-permissions/tpu, read 2026-11."""
 LOG_ROLES = {"logs": "roles/logging.viewer"}
 """Why a machine ended is read from there."""
-REGISTER_ROLES = {"models": "roles/aiplatform.user"}
-"""Uploads versions, moves aliases, and deploys: the least predefined role that does.
+VERTEX_ROLES = {"models": "roles/aiplatform.user"}
+"""Uploads versions, moves aliases, and deploys; makes, cancels and deletes custom jobs: the least predefined role that does.
 Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 2026-11."""
 ROLLOUT_ROLES = {"metrics": "roles/monitoring.viewer"}
 """The guards of a rollout are read from Cloud Monitoring."""
@@ -62,6 +62,8 @@ INVOKER_ROLE = "roles/run.invoker"
 
 def making(plan: JobPlan) -> dict[str, str]:
     """What makes the machines of a job, and takes them away."""
+    if all(one.form == "custom-job" for one in plan.machines):
+        return VERTEX_ROLES
     return NODE_ROLES if any(one.form == "node" for one in plan.machines) else MACHINE_ROLES
 
 
@@ -69,7 +71,7 @@ def roles(plan: JobPlan) -> dict[str, str]:
     """What the runner of a job must be allowed in the project."""
     found = LOG_ROLES | making(plan)
     if plan.registers:
-        found |= REGISTER_ROLES | (ROLLOUT_ROLES if plan.registers.rollouts else {})
+        found |= VERTEX_ROLES | (ROLLOUT_ROLES if plan.registers.rollouts else {})
     return found
 
 

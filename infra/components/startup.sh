@@ -1,7 +1,9 @@
 #!/bin/bash
 # What a host of a job does when it has booted: runs the job's container, and says in an object of the models bucket how it ended.
 #
-# It is told all it knows by its own metadata: `accelform-container`, of the template, is {"image", "command", "args", "env"};
+# It is told all it knows by its own metadata: `accelform-container`, of the template, is {"image", "command", "args", "env"}, and has "gpus"
+# where the machine has some: `accelform-gpu-driver` is then the script that installs their driver, and the image is
+# Container-Optimized OS, which has docker, python3 and no package manager (kubernetes/kubernetes:cluster/gce/gci/configure.sh runs so).
 # `accelform-run`, of one try, is {"env", "state"}, where `state` is the folder for what the host says. It ends without switching the
 # machine off: whoever made the machine takes it away once it has heard.
 #
@@ -16,6 +18,7 @@ NOTICE=25
 PAUSE=5         # seconds between tries
 PORT=8476       # of process 0, the one that JAX takes on Cloud TPU
 FAILED=125      # as `docker run` has it: the container did not start
+DEVICES=${DEVICES:-/dev}
 export DOCKER_CONFIG=/run/accelform-docker
 
 say() { echo "accelform: $*"; }
@@ -102,6 +105,22 @@ pull() {
   docker pull --quiet "$IMAGE"
 }
 
+# Chips are /dev/accelN on v2 to v4, and /dev/vfio/N later. The image's user is not root, and has the machine for itself.
+devices() {
+  local device
+  for device in "$DEVICES"/accel* "$DEVICES"/vfio/*; do [[ ! -e $device ]] || chmod a+rw "$device"; done
+}
+
+# What shows the GPUs to the container: its devices are there with --privileged, the driver's files are the machine's. Container-Optimized
+# OS has no runtime that would do it: https://docs.cloud.google.com/container-optimized-os/docs/how-to/run-gpus, read 2026-11.
+show_gpus() {
+  local script
+  script=$(again 60 attribute accelform-gpu-driver) || return 1
+  again 6 bash -c "$script" || return 1
+  options+=(--volume /var/lib/nvidia/lib64:/usr/local/nvidia/lib64:ro --volume /var/lib/nvidia/bin:/usr/local/nvidia/bin:ro)
+  options+=(--env LD_LIBRARY_PATH=/usr/local/nvidia/lib64)
+}
+
 # Whether the machine is being stopped or taken away. Docker may have been told before this script was.
 going() {
   [[ -n $STOPPING || $(systemctl is-system-running 2>/dev/null) == stopping || $(metadata instance/preempted 2>/dev/null) == TRUE ]]
@@ -119,12 +138,15 @@ RUN=$(again 60 attribute accelform-run) || { say "no run was said"; exit 1; }
 HOST=$(number)
 CONTAINER=$(again 60 attribute accelform-container) || { report "$FAILED"; exit 1; }
 IMAGE=$(python3 -c 'import json, sys; print(json.loads(sys.argv[1])["image"])' "$CONTAINER") || { report "$FAILED"; exit 1; }
+GPUS=$(python3 -c 'import json, sys; print(json.loads(sys.argv[1]).get("gpus", 0))' "$CONTAINER") || { report "$FAILED"; exit 1; }
+options=()
 
 start_docker || { say "docker does not run"; report "$FAILED"; exit 1; }
+[[ $GPUS == 0 ]] || show_gpus || { say "the driver of the GPUs is not to be installed"; report "$FAILED"; exit 1; }
 again 12 pull || { say "$IMAGE cannot be pulled"; report "$FAILED"; exit 1; }
+devices
 mapfile -d '' -t told < <(peers)
 mapfile -d '' -t words < <(arguments)
-options=()
 for variable in "${told[@]}"; do options+=(--env "$variable"); done
 
 docker rm --force "$NAME" >/dev/null 2>&1
@@ -132,9 +154,12 @@ docker rm --force "$NAME" >/dev/null 2>&1
 [[ -n $STOPPING ]] && exit 1
 say "host $HOST runs $IMAGE"
 ended=$(mktemp)
+# --privileged: the chips' devices and what their driver reads of the machine, as Google's page "Run TPU workloads in a Docker container"
+# has it. --ulimit: the driver locks memory for its chips, and a user that is not root cannot raise the limit: Google's page "Use Cloud TPUs
+# for inference" (Vertex AI) asks for 64 TiB. Both read 2026-11.
 # --stop-timeout: docker is stopped with the machine, and gives its containers as long. gcplogs: written by the machine's own account.
 {
-  docker run --name "$NAME" --privileged --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
+  docker run --name "$NAME" --privileged --ulimit memlock=-1:-1 --net=host --ipc=host --stop-timeout "$NOTICE" --log-driver=gcplogs "${options[@]}" "${words[@]}"
   echo $? >"$ended"
 } &
 child=$!

@@ -18,12 +18,14 @@ from infra.errors import Problem
 from infra.spec import pattern, problem
 
 Way = Literal["compute-engine", "tpu-api"]
+"""The API that makes a machine of one's own."""
 FLEX_START_MINUTES = (10, 7 * 24 * 60)
 """Shortest and longest run of a flex-start machine.
 Source: https://cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
 
 
-def _a_slice(value: str) -> str:
+def slice_type(value: str) -> str:
+    """The accelerator type of a TPU slice, or the refusal of what is none."""
     try:
         tpu.shape(value)
     except tpu.UnknownAcceleratorType as error:
@@ -32,7 +34,7 @@ def _a_slice(value: str) -> str:
     return value
 
 
-SliceType = Annotated[str, AfterValidator(_a_slice)]
+SliceType = Annotated[str, AfterValidator(slice_type)]
 """Accelerator type of a TPU slice."""
 
 RESERVATION_NAME = r"(?:projects/[a-z][a-z0-9-]{2,28}[a-z0-9]/reservations/)?[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"

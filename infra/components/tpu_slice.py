@@ -25,6 +25,7 @@ from infra import accelform, gcp, names
 from infra.catalog import tpu
 from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
+from infra.components import host as hosts
 from infra.components import tpu_host
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
@@ -118,9 +119,9 @@ class TpuSliceSpec(Spec):
         return tpu.shape(self.accelerator_type)
 
     @property
-    def host(self) -> tpu_host.Host:
+    def host(self) -> hosts.Host:
         """One of its hosts on Compute Engine."""
-        return tpu_host.Host(self.shape, self.provisioning, self.max_run_minutes, self.reservation, self.boot_disk_gib)
+        return tpu_host.host(self.shape, self.provisioning, self.max_run_minutes, self.reservation, self.boot_disk_gib)
 
     @property
     def slices(self) -> int:
@@ -237,13 +238,13 @@ class TpuSlice(pulumi.ComponentResource):
             boot_disk={
                 "auto_delete": True,
                 "initialize_params": {
-                    "image": tpu_host.image(host),
+                    "image": host.image,
                     "size": host.boot_disk_gib,
-                    "type": tpu_host.BOOT_DISK_TYPE[spec.shape.generation],
+                    "type": host.boot_disk_type,
                     "labels": placement.labels,
                 },
             },
-            **tpu_host.arguments(host, placement, network, account),
+            **hosts.arguments(host, placement, network, account),
             opts=child,
         )
 
@@ -258,8 +259,8 @@ class TpuSlice(pulumi.ComponentResource):
     ) -> gcp.compute.InstanceGroupManager:
         shape = spec.shape
         physical = names.resource(placement.stack, "tpu", name)
-        arguments = tpu_host.arguments(spec.host, placement, network, account)
-        template = tpu_host.template(name, physical, spec.host, placement=placement, arguments=arguments, opts=child)
+        arguments = hosts.arguments(spec.host, placement, network, account)
+        template = hosts.template(name, physical, spec.host, placement=placement, arguments=arguments, opts=child)
         policy = tpu_host.workload_policy(name, physical, shape, placement=placement, opts=child)
         base = names.group_base(placement.stack, "tpu", name)
         return gcp.compute.InstanceGroupManager(

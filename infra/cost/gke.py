@@ -27,6 +27,8 @@ DEFAULT_ZONES = 3
 PD_SERIES = ("a2", "c2", "c2d", "ct4p", "ct5lp", "ct5p", "e2", "g2", "n1", "n2", "n2d", "t2d")
 """Machines that take a persistent disk, so that the default type of a node's disk is one of two."""
 CREDIT = "a credit of 74.40 a month pays one zonal or Autopilot cluster of a billing account, and is not taken off"
+NO_CREDIT = "the free credit of a billing account pays zonal and Autopilot clusters only, and not this one"
+TOTAL_KEYS = ("totalMinNodeCount", "totalMaxNodeCount")
 SSD_KEYS = (
     "localSsdCount",
     "ephemeralStorageConfig.localSsdCount",
@@ -60,7 +62,7 @@ def cluster(resource: Declared, context: Context) -> Iterator[LineItem]:
         yield unknown(resource.name, "Cluster", "its location, mode or default pool is not known yet")
         return
     where = _place(None, resource)
-    credit = CREDIT if autopilot or ZONE.fullmatch(place.lower()) else ""
+    credit = CREDIT if autopilot or ZONE.fullmatch(place.lower()) else NO_CREDIT
     yield listed(resource.name, "cluster fee", "gke-cluster", where.region, MONTH, credit)
     if autopilot:
         context.machines.append(None)
@@ -127,7 +129,10 @@ def _pool(pool: Declared, usage_name: str, cluster: Declared | None, context: Co
         yield unknown(pool.name, what, why)
         return
     context.stand(count, MONTH)
-    nodes = Declared(pool.type, pool.name, {"queued": pool.get("queuedProvisioning.enabled"), **(config or {})})
+    queued, topology = pool.get("queuedProvisioning.enabled"), pool.get("placementPolicy.tpuTopology")
+    nodes = Declared(pool.type, pool.name, {"queued": queued, "topology": topology, **(config or {})})
+    if _in_total(pool.get("autoscaling")):
+        place = replace(place, note="")  # its zones mean nothing to the count
     for line in _nodes(nodes, place, count, _private(pool, cluster)):
         yield replace(line, what=f"{title}: {line.what}") if title else line
 
@@ -165,9 +170,8 @@ def _count(pool: Declared, name: str, place: _Place, context: Context) -> Triple
         return "its bounds are not known yet"
     if scaling:
         context.given(name, "nodes")
-        keys = ("totalMinNodeCount", "totalMaxNodeCount")
-        total = any(scaling.get(key) not in (None, 0) for key in keys)
-        found = bounds(*(scaling.get(key) for key in (keys if total else ("minNodeCount", "maxNodeCount"))))
+        total = _in_total(scaling)
+        found = bounds(*(scaling.get(key) for key in (TOTAL_KEYS if total else ("minNodeCount", "maxNodeCount"))))
         if found is None:
             return "its bounds are not known yet"
         zones = 1 if total else place.zones
@@ -182,6 +186,11 @@ def _count(pool: Declared, name: str, place: _Place, context: Context) -> Triple
     if not count:
         return scaled(ALWAYS, 0)
     return "how many zones it has is not known: say nodeLocations" if place.zones is None else scaled(ALWAYS, count * place.zones)
+
+
+def _in_total(scaling: Any) -> bool:
+    """Whether the bounds of an autoscaler hold for all zones together."""
+    return isinstance(scaling, dict) and any(scaling.get(key) not in (None, 0) for key in TOTAL_KEYS)
 
 
 def _private(pool: Declared, cluster: Declared | None) -> Any:
@@ -199,7 +208,8 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         yield unknown(nodes.name, "nodes", "their machine type, accelerators or way of buying is not known yet")
         return
     hours = scaled(count, HOURS)
-    note = joined(_said(count), place.note)
+    slice_of = f"one slice of {nodes.get('topology')}" if isinstance(nodes.get("topology"), str) else ""
+    note = joined(_said(count), slice_of, place.note)
     machine = Machine(nodes.name, machine_type.rpartition("/")[2], place.region, provisioning, hours, gpus, note)
     yield from machine_lines(machine)
     yield from _disk(nodes, machine)

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
+from infra.catalog.vertex_prices import training_hour
 from infra.cost.context import Context
 from infra.cost.disks import Disk, disk_lines, share_of_month
 from infra.cost.line import ALWAYS, LineItem, Triple, columns, joined, scaled, unknown
-from infra.cost.machine import tpu_line
+from infra.cost.machine import Machine, by_the_hour, tpu_line
+from infra.cost.machine import machine_lines as lines_of
 from infra.cost.usage import HOURS, Range
 from infra.declared import Declared
-from infra.job_plan import JobPlan
+from infra.job_plan import JobPlan, MachinePlan, Provisioning
 from infra.schedule import Schedule, ScheduleError
 
 CLOCK = "gcp:cloudscheduler/job:Job"
@@ -57,7 +61,7 @@ def runs_of(resource: Declared, resources: Sequence[Declared]) -> Runs | None:
 
 def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Triple, context: Context, note: str) -> Iterator[LineItem]:
     """
-    The chips of a job's machines, their hosts included, and their boot disks.
+    The chips of a job's machines, their hosts included, or machines and GPUs; and their boot disks.
 
     Low is the cheapest of its ways of buying, expected the first, high the dearest: nobody can tell which one has room.
 
@@ -65,9 +69,13 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
         minutes: Of one run.
     """
     hours = _hours(runs, minutes)
-    context.stand(scaled(ALWAYS, plan.hosts), hours)
-    line = _chips(resource.name, plan, hours)
-    yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
+    on_vertex = any(one.form == "custom-job" for one in plan.machines)
+    if not on_vertex:
+        context.stand(scaled(ALWAYS, plan.hosts), hours)
+    for line in _machine(resource.name, plan, hours):
+        yield replace(line, note=joined(note, line.note)) if line.status != "unknown" else line
+    if on_vertex:
+        yield unknown(resource.name, "boot disk", "no source says what Vertex AI charges for the disk of a custom job")
     made_from = next((one.template.rpartition("/")[2] for one in plan.machines if one.template), "")
     for template in context.resources:
         if made_from and template.type in TEMPLATES and template.get("name") == made_from:
@@ -78,18 +86,36 @@ def machine_lines(resource: Declared, plan: JobPlan, runs: Triple, minutes: Trip
 def at_most(plan: JobPlan) -> Decimal | None:
     """USD that the machines of one run cost at most; None where a price is unknown."""
     hours = Decimal(plan.max_run_minutes) / MINUTES
-    month = _chips(plan.job, plan, (hours, hours, hours)).usd_month
-    return month[2] if month else None
+    months = [line.usd_month for line in _machine(plan.job, plan, (hours, hours, hours))]
+    known = [month[2] for month in months if month]
+    return sum(known, Decimal(0)) if len(known) == len(months) else None
 
 
-def _chips(name: str, plan: JobPlan, hours: Triple) -> LineItem:
+def _machine(name: str, plan: JobPlan, hours: Triple) -> list[LineItem]:
+    """What the machine is billed as: the chips of a slice; a machine with its GPUs, and those that are attached to it."""
     ways = [one.provisioning for one in plan.machines]
-    what = f"{plan.accelerator_type} {', '.join(ways)}"
     try:
-        shape = tpu.shape(plan.accelerator_type)
+        parts = zip(*(_of_way(name, plan, way, hours) for way in plan.machines), strict=True)
     except tpu.UnknownAcceleratorType as error:
-        return unknown(name, what, str(error))
-    lines = [tpu_line(name, shape, plan.region, way, hours) for way in ways]
+        return [unknown(name, f"{plan.accelerator_type} {', '.join(ways)}", str(error))]
+    return [_by_way(ways, lines) for lines in parts]
+
+
+def _of_way(name: str, plan: JobPlan, machine: MachinePlan, hours: Triple) -> list[LineItem]:
+    way = machine.provisioning
+    if machine.form == "custom-job":
+        machine_type, accelerator = machine.machine_of_vertex
+        hour = partial(training_hour, machine_type, accelerator, plan.region)
+        return [by_the_hour(name, f"{machine_type} on Vertex AI {way}", way, hour, hours)]
+    if not plan.machine_type:
+        return [tpu_line(name, tpu.shape(plan.accelerator_type), plan.region, way, hours)]
+    attached = () if by_machine_type(plan.machine_type) else ((plan.accelerator_type, plan.chips),)
+    return list(lines_of(Machine(name, plan.machine_type, plan.region, way, hours, attached)))
+
+
+def _by_way(ways: list[Provisioning], lines: Sequence[LineItem]) -> LineItem:
+    """One part of the machine, bought in any of its ways: a line for each."""
+    what = f"{lines[0].what.removesuffix(ways[0])}{', '.join(ways)}"
     prices = [line.unit_usd for line in lines]
     known = [price for price in prices if price]
     if len(known) < len(prices):

@@ -10,7 +10,7 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from infra.errors import MachineError
 from infra.local.engine import atomic, find
 from infra.local.home import Home
 from infra.sandbox.endpoints import provider_config
+
+ALLOW_KEY = "accelform:allow_replace"
 
 
 def checkout(folder: Path) -> Path:
@@ -36,8 +38,13 @@ def checkout(folder: Path) -> Path:
     raise MachineError(f"{folder} is not in a checkout of this project: no Pulumi.yaml with infra/\n  fix: go to the checkout's folder")
 
 
-def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> None:
-    """Writes the project and a copy of each stack file, for a sandbox at *base*."""
+def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str, allow_replace: Mapping[str, Sequence[str]] | None = None) -> None:
+    """
+    Writes the project and a copy of each stack file, for a sandbox at *base*.
+
+    Args:
+        allow_replace: Node pools that may be made anew, by stack; the stack file may name more.
+    """
     from ruamel.yaml import YAML
 
     home.project.mkdir(mode=0o700, exist_ok=True)
@@ -54,6 +61,8 @@ def write(home: Home, root: Path, stacks: Sequence[StackFile], base: str) -> Non
         before = yaml.load(target.read_text(encoding="utf-8")) if target.exists() else {}
         config = yaml.load(stack.path.read_text(encoding="utf-8"))["config"]
         config[CONFIG_KEY] = SANDBOX
+        if names := (allow_replace or {}).get(stack.stack):
+            config[ALLOW_KEY] = list(names)
         config[COPY_KEY] = copy_of(stack.path)
         config.update({f"gcp:{key}": value for key, value in provider_config(base).items()})
         salt = {"encryptionsalt": before["encryptionsalt"]} if "encryptionsalt" in before else {}

@@ -1,5 +1,6 @@
 """
-Machines that runs of a stack's jobs have: they go before the stack does, since they stand in its network and no program knows them.
+Machines and custom jobs that runs of a stack's jobs have: they go before the stack does, since they stand in its network, or are somebody
+of its own, and no program knows them.
 
 They are found by their labels: what knows their job may be gone already, as after a destroy that stopped half way.
 """
@@ -11,6 +12,7 @@ from contextlib import closing
 from typing import Any
 
 from infra.labels import RUN_LABEL, STACK_LABEL
+from infra.operate.jobs import custom_job
 from infra.operate.times import SandboxTime
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google, Settings
@@ -84,6 +86,13 @@ def _asked(google: Google, verb: str, name: str) -> dict[str, Any] | None:
     kind = words[-2] if len(words) == 6 else ""
     if kind == "nodes":
         return google.found(TPU, f"projects.locations.nodes.{verb}", name=name)
+    if kind == "customJobs":
+        found = google.found(custom_job.API, f"{custom_job.JOBS}.get", name=name)
+        if verb == "delete" and found is not None:
+            over = custom_job.PHASES.get(str(found.get("state", ""))) == "ended"
+            how: dict[str, Any] = {} if over else {"body": {}}
+            google.call(custom_job.API, f"{custom_job.JOBS}.{'delete' if over else 'cancel'}", safe=True, name=name, **how)
+        return found
     if kind in ("instances", "instanceGroupManagers") and words[2] == "zones":
         place: dict[str, Any] = {"project": words[1], "zone": words[3], kind[:-1]: words[5]}
         return google.found(COMPUTE, f"{kind}.{verb}", **place)

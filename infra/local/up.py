@@ -33,6 +33,8 @@ OBJECT = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>[^#]+)(?:#(?P<old>[0-9]+))?
 CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.].*")
 """Holds and journals. See `names.holds`."""
 BUCKET = "gcp:storage/bucket:Bucket"
+POOL = "accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::"
+"""What the URN of a pool with accelerators holds."""
 
 
 class UpdateError(AccelformError):
@@ -43,6 +45,12 @@ class UpdateError(AccelformError):
 
 class PolicyError(AccelformError):
     """A rule does not hold: nothing was made."""
+
+    exit_code = ExitCode.FINDINGS
+
+
+class ReplaceError(AccelformError):
+    """Accelerators would be given back and asked for again, which nobody allowed: nothing was made."""
 
     exit_code = ExitCode.FINDINGS
 
@@ -77,9 +85,12 @@ class Result:
     recovered: list[str] = field(default_factory=list)
 
 
-def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress) -> Place:
+def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_replace: Mapping[str, Sequence[str]] | None = None) -> Place:
     """
     Everything that a run against the sandbox needs: engine, plugin, sandbox, configuration, and each stack in the backend.
+
+    Args:
+        allow_replace: Node pools that may be made anew, by stack.
 
     Raises:
         SpecError: With every problem of the first wrong stack file.
@@ -90,7 +101,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress) -> Plac
         check_stack_name(stack.stack)
     specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
-    project.write(place.home, root, stacks, place.sandbox.base)
+    project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
     for name, spec in specs.items():
         state = _state(place, name)
@@ -140,15 +151,17 @@ def _notice_another(place: Place) -> None:
     atomic.write(known, now)
 
 
-def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False) -> Result:
+def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False, allow_replace: Container[str] = ()) -> Result:
     """
     Previews one stack with the policy pack, and makes it so: policies stop an update only where a preview ran first.
 
     Args:
         refresh: Whether everything is looked at anew before: what the state says need not be so any more.
+        allow_replace: Node pools that may be made anew.
 
     Raises:
         PolicyError: A mandatory rule does not hold.
+        ReplaceError: A node pool with accelerators would be made anew, and nobody named it.
         UpdateError: The engine or the cloud refused.
     """
     started = time.monotonic()
@@ -159,6 +172,7 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False) -
     if preview.violations:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
     _check(preview, f"stack {stack}: the preview failed, and nothing was made")
+    check_replaced(stack, preview.replaced, allow_replace)
     if preview.changed:
         with _begun(place, stack) as note:
             done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
@@ -169,6 +183,25 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False) -
         result.changes = preview.changes
     result.seconds = time.monotonic() - started
     return result
+
+
+def check_replaced(stack: str, replaced: Mapping[str, Sequence[str]], allowed: Container[str]) -> None:
+    """
+    Capacity that is given back may not come again: a pool with accelerators is made anew only where somebody named it.
+
+    Raises:
+        ReplaceError: With every pool, and what makes it anew.
+    """
+    pools = {urn.rpartition("::")[2]: causes for urn, causes in replaced.items() if POOL in urn}
+    lines = [f"node_pools.{name}: {', '.join(causes) or 'what it stands in'}" for name, causes in pools.items() if name not in allowed]
+    if lines:
+        names = ", ".join(name for name in pools if name not in allowed)
+        raise ReplaceError(
+            f"stack {stack}: node pools would be deleted and made anew, and nothing was made: their capacity may not come again\n  "
+            + "\n  ".join(lines)
+            + "\n  fix: leave that as it is, or add a pool beside it; or say so: --allow-replace, "
+            + f"or in the stack file `accelform:allow_replace: [{names}]`"
+        )
 
 
 def down(place: Place, stack: str, progress: Progress) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from infra.catalog import tpu
 from infra.findings import Found
-from infra.operate.doctor_cloud import CloudNeeds, TpuNeed
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, TpuNeed
 from infra.operate.google import Google
 from infra.operate.refused import each
 
@@ -22,7 +22,10 @@ def accelerator_types(google: Google, needs: CloudNeeds) -> Iterator[Found]:
         else:
             runtime = f"runtime {need.runtime_version} in {need.zone}"
             yield from each([(offer, _node(offer, google, needs, need)), (runtime, _runtime(runtime, google, needs, need))])
-    if not needs.tpus:
+    for gpu in needs.gpus:
+        offer = f"{gpu.machine_type} with {gpu.count} x {gpu.accelerator_type} in {gpu.zone}"
+        yield from each([(offer, _gpus(offer, google, needs, gpu))])
+    if not needs.machines:
         yield Found("accelerator types", "ok", "the stack has no machine")
 
 
@@ -31,6 +34,18 @@ def _machine(check: str, google: Google, needs: CloudNeeds, need: TpuNeed) -> It
     only = f'name eq "({"|".join(families)})-.*"'
     every = google.items("compute", "v1", "machineTypes.list", "items", project=needs.project, zone=need.zone, filter=only, maxResults=PAGE)
     yield _offered(check, need.machine_type, {str(one["name"]) for one in every}, needs)
+
+
+def _gpus(check: str, google: Google, needs: CloudNeeds, need: GpuNeed) -> Iterator[Found]:
+    """Of GPUs that are attached, the zone's list of accelerators tells; of those that are built in, its list of machine types."""
+    where = {"project": needs.project, "zone": need.zone, "maxResults": PAGE}
+    if need.attached:
+        every, wanted = google.items("compute", "v1", "acceleratorTypes.list", "items", **where), need.accelerator_type
+    else:
+        family = need.machine_type.partition("-")[0]
+        only = f'name eq "{family}-.*"'
+        every, wanted = google.items("compute", "v1", "machineTypes.list", "items", filter=only, **where), need.machine_type
+    yield _offered(check, wanted, {str(one["name"]) for one in every}, needs, "gpu_vms")
 
 
 def _node(check: str, google: Google, needs: CloudNeeds, need: TpuNeed) -> Iterator[Found]:
@@ -49,9 +64,9 @@ def _runtime(check: str, google: Google, needs: CloudNeeds, need: TpuNeed) -> It
         yield Found(check, "failed", f"is not there now; the zone has {', '.join(sorted(offered)) or 'none'}")
 
 
-def _offered(check: str, wanted: str, offered: set[str], needs: CloudNeeds) -> Found:
+def _offered(check: str, wanted: str, offered: set[str], needs: CloudNeeds, key: str = "tpu_slices") -> Found:
     if wanted in offered:
         return Found(check, "ok", f"{wanted} is there now")
-    has = ", ".join(sorted(offered)) or "no TPU"
-    fix = f"accelform explain tpu_slices.zone; set another zone of {needs.region}"
+    has = ", ".join(sorted(offered)) or ("no TPU" if key == "tpu_slices" else "none")
+    fix = f"accelform explain {key}.zone; set another zone of {needs.region}"
     return Found(check, "failed", f"{wanted} is not there now; the zone has {has}", fix)

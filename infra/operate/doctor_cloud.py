@@ -36,6 +36,22 @@ class TpuNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuNeed:
+    """A machine with GPUs that a stack wants."""
+
+    name: str
+    machine_type: str
+    accelerator_type: str
+    count: int
+    attached: bool
+    """Whether the GPUs are attached to a machine of N1; else they are built in."""
+    zone: str
+    provisioning: str
+    boot_disk_type: str
+    boot_disk_gib: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class CloudNeeds:
     """What a stack needs of its project."""
 
@@ -46,6 +62,12 @@ class CloudNeeds:
     tpus: tuple[TpuNeed, ...]
     services: tuple[str, ...]
     """APIs that must be enabled."""
+    gpus: tuple[GpuNeed, ...] = ()
+
+    @property
+    def machines(self) -> bool:
+        """Whether it has any, and so a network and accounts of its own."""
+        return bool(self.tpus or self.gpus)
 
 
 Check = Callable[[Google, CloudNeeds], Iterator[Found]]

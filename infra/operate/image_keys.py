@@ -28,16 +28,29 @@ def write(path: Path, images: Mapping[str, str], note: str = "") -> list[str]:
     Raises:
         SpecError: The file cannot be read or written, or its `images` are no mapping.
     """
-    config = read(path).data.get("config")
-    if not isinstance(config, dict) or not isinstance(config.get(KEY) or {}, dict):
-        raise SpecError(str(path), [Problem("images", "is no mapping of names", fix="remove it, and build again")])
-    before = config.get(KEY) or {}
+    before = check(path)
     changed = [name for name, reference in images.items() if before.get(name) != reference]
     if not changed:
         return []
     new = {name: images[name] for name in changed}
     _replace(path, _written(path.read_text(encoding="utf-8"), new, note), {**before, **new})
     return changed
+
+
+def check(path: Path) -> dict[str, Any]:
+    """
+    The references that the file has: before a build is begun that takes minutes, and whose end could not be written.
+
+    Raises:
+        SpecError: The file cannot be read or written, or its `images` are no mapping.
+    """
+    config = read(path).data.get("config")
+    if not isinstance(config, dict) or not isinstance(config.get(KEY) or {}, dict):
+        raise SpecError(str(path), [Problem("images", "is no mapping of names", fix="remove it, and build again")])
+    target = path.resolve()
+    if not (os.access(target, os.W_OK) and os.access(target.parent, os.W_OK)):
+        raise SpecError(str(path), [Problem("", "cannot be written, or its folder cannot", fix="make both writable")])
+    return dict(config.get(KEY) or {})
 
 
 def _written(text: str, images: Mapping[str, str], note: str) -> str:
@@ -108,6 +121,7 @@ def _indents(text: str) -> dict[str, int]:
 
 
 def _replace(path: Path, text: str, images: Mapping[str, str]) -> None:
+    path = path.resolve()  # what a link points to is replaced, and not the link
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         unfinished.write_text(text, encoding="utf-8")

@@ -1,13 +1,18 @@
 """
 Images of the workloads, built from this checkout and pushed to the stack's repository; what comes of it is a reference by digest.
 
-The source is one archive with the same bytes for the same files: it names the tag, so that what was built can be found again. A build in
-Cloud Build asks for verified provenance; a list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it.
-Sources: discovery document cloudbuild v1, revision in the package; Cloud Build's page "Generate and validate build provenance", 2026.
+The source is one archive with the same bytes for the same files: it names the tag, so that what was built is found again. The stack's
+repository lets no tag move: a second build of the same files would fail at its end, so it is not begun.
+
+A build in Cloud Build asks for verified provenance: it fails where Google could not write that down. Begun by a call and no trigger, it has
+that of SLSA version 0.1. A list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it, of images
+that were scanned. Sources: discovery document cloudbuild v1, revision in the package; Google's pages "Generate and validate build
+provenance" and "Generate and store SBOMs", read 2026-11.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import hashlib
 import io
@@ -18,6 +23,7 @@ import tarfile
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -34,9 +40,12 @@ BUILDER = "gcr.io/cloud-builders/docker"
 BUILD_SECONDS = 3600
 """The longest that a build may take: the training image installs 3 GB."""
 TOOLS = ("docker", "podman", "buildah")
+SAME = "built before, from the same files: nothing was built now"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 SOURCES = ".accelform/sources"
-"""Folder of the models bucket that sources are uploaded to."""
+"""Folder of the models bucket that sources are uploaded to. Each is deleted when its build has ended."""
+LEFT_SECONDS = 24 * 60 * 60.0
+"""A source that is older is of a build whose command was killed."""
 
 Tool = Literal["docker", "podman", "buildah"]
 Say = Callable[[str], None]
@@ -82,12 +91,21 @@ def check(wanted: Sequence[str], root: Path = ROOT) -> None:
 
 
 def archive(name: str, root: Path = ROOT) -> bytes:
-    """What an image is built from, as tar.gz: files that its Dockerfile copies, and that file. The same files are the same bytes."""
+    """
+    What an image is built from, as tar.gz: files that its Dockerfile copies, and that file. The same files are the same bytes.
+
+    Raises:
+        MachineError: A file cannot be read, or is not there.
+    """
     packed = io.BytesIO()
     with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped, tarfile.open(fileobj=zipped, mode="w") as tar:
         for path in _files(name, root):
             entry = tarfile.TarInfo(path.relative_to(root).as_posix())
-            content = path.read_bytes()
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                said = f"{path}: cannot be read, and the image {name} is built of it: {error.strerror}"
+                raise MachineError(f"{said}\n  fix: git checkout {entry.name}") from None
             entry.size, entry.mode = len(content), 0o755 if path.suffix == ".sh" else 0o644
             tar.addfile(entry, io.BytesIO(content))
     return packed.getvalue()
@@ -99,12 +117,39 @@ def _files(name: str, root: Path) -> Iterator[Path]:
     found = {dockerfile}
     for source in copied:
         found |= {path for path in (root / source).rglob("*") if path.is_file()} if (root / source).is_dir() else {root / source}
-    return iter(sorted(path for path in found if "__pycache__" not in path.parts and path.suffix != ".pyc"))
+    return iter(sorted(path for path in found if not _is_aside(path.relative_to(root))))
+
+
+def _is_aside(path: Path) -> bool:
+    """What tools and people leave beside the code: bytecode, and whatever is hidden, such as `.env` with somebody's secrets."""
+    return "__pycache__" in path.parts or path.suffix == ".pyc" or any(part.startswith(".") for part in path.parts)
 
 
 def tag(source: bytes) -> str:
     """Tag of what is built from a source."""
     return f"src-{hashlib.sha256(source).hexdigest()[:16]}"
+
+
+def pushed(google: Google, prefix: str, name: str, tag: str) -> str:
+    """Digest of what a repository has under a tag; empty where it has nothing, or does not say."""
+    host, project, repository = prefix.split("/")
+    location = host.removesuffix("-docker.pkg.dev")
+    where = f"projects/{project}/locations/{location}/repositories/{repository}/packages/{name}/tags/{tag}"
+    try:
+        found = google.call("artifactregistry.v1", "projects.locations.repositories.packages.tags.get", name=where)
+    except ProviderError:
+        return ""
+    said = str(found.get("version", "")).rpartition("/")[2]
+    return said if DIGEST.fullmatch(said) else ""
+
+
+def account_of(google: Google, project: str, email: str) -> str:
+    """The address of an account, where there is one; else empty: Cloud Build then takes the project's own."""
+    try:
+        google.call("iam.v1", "projects.serviceAccounts.get", name=f"projects/{project}/serviceAccounts/{email}")
+    except ProviderError:
+        return ""
+    return email
 
 
 class CloudBuild:
@@ -115,7 +160,8 @@ class CloudBuild:
         google: Google's APIs.
         bucket: Bucket of the stack's region that sources are put in.
         prefix: What an image's name begins with.
-        account: E-mail address of the account that builds. (default: the project's own for builds)
+        account: E-mail address of the account that builds: it reads the source, pushes, and writes logs. (default: the project's own for
+            builds, which may be allowed to do more, or less)
     """
 
     def __init__(self, google: Google, project: str, region: str, bucket: str, prefix: str, account: str = "", root: Path = ROOT) -> None:
@@ -134,12 +180,20 @@ class CloudBuild:
 
         source = archive(name, self._root)
         image = f"{self._prefix}/{name}:{tag(source)}"
+        if digest := pushed(self._google, self._prefix, name, tag(source)):
+            return Built(name, f"{self._prefix}/{name}@{digest}", image, SAME)
+        self._clear()
         key = f"{SOURCES}/{name}-{tag(source)}.tar.gz"
         say(f"{name}: {len(source) / 1e6:.1f} MB of source to gs://{self._bucket}/{key}")
         body = MediaInMemoryUpload(source, mimetype="application/gzip")
         kept = self._google.call("storage.v1", "objects.insert", bucket=self._bucket, name=key, media_body=body)
+        try:
+            return self._built(name, image, self._body(name, image, key, str(kept["generation"])), say)
+        finally:
+            self._delete(key, kept["generation"])
+
+    def _built(self, name: str, image: str, wanted: dict[str, Any], say: Say) -> Built:
         parent = f"projects/{self._project}/locations/{self._region}"
-        wanted = self._body(name, image, key, str(kept["generation"]))
         begun = self._google.call(API, "projects.locations.builds.create", parent=parent, body=wanted)
         build = begun["metadata"]["build"]
         say(f"{name}: build {build['id']} in {self._region}; its log: {build.get('logUrl', 'unknown')}")
@@ -149,13 +203,31 @@ class CloudBuild:
         def ask() -> dict[str, Any]:
             return self._google.call(API, method, name=begun["name"])
 
-        self._google.awaited(begun["name"], begun, lambda one: bool(one.get("done")), ask, BUILD_SECONDS + 600)
+        try:
+            self._google.awaited(begun["name"], begun, lambda one: bool(one.get("done")), ask, BUILD_SECONDS + 600)
+        except KeyboardInterrupt:
+            say(f"{name}: build {build['id']} is cancelled")
+            with suppress(ProviderError):
+                self._google.call(API, "projects.locations.builds.cancel", name=f"{parent}/builds/{build['id']}", body={})
+            raise
         ended = self._google.call(API, "projects.locations.builds.get", name=f"{parent}/builds/{build['id']}")
         found = [one["digest"] for one in ended.get("results", {}).get("images", []) if one["name"] == image]
         if ended["status"] != "SUCCESS" or not found:
             detail = ended.get("failureInfo", {}).get("detail") or ended.get("statusDetail") or "the log says why"
             raise BuildError(f"{name}: the build ended with {ended['status']}: {detail}\n  log: {ended.get('logUrl', 'unknown')}")
         return Built(name, f"{self._prefix}/{name}@{found[0]}", image, str(ended.get("statusDetail", "")))
+
+    def _clear(self) -> None:
+        """Deletes what killed commands have left of sources."""
+        with suppress(ProviderError):  # nobody waits for that
+            for one in self._google.call("storage.v1", "objects.list", bucket=self._bucket, prefix=f"{SOURCES}/").get("items", []):
+                if self._google.time() - dt.datetime.fromisoformat(one["timeCreated"]).timestamp() > LEFT_SECONDS:
+                    self._delete(one["name"], one["generation"])
+
+    def _delete(self, key: str, generation: str) -> None:
+        """That generation for good: without it a bucket with versions would keep it."""
+        with suppress(ProviderError):  # the next build deletes it
+            self._google.call("storage.v1", "objects.delete", bucket=self._bucket, object=key, generation=generation)
 
     def _body(self, name: str, image: str, key: str, generation: str) -> dict[str, Any]:
         return {
@@ -176,17 +248,18 @@ class LocalBuild:
     Args:
         tool: Its program.
         prefix: What an image's name begins with.
+        google: Where it is asked whether the same files were built before. (default: nowhere)
 
     Raises:
         MachineError: The program is not here.
     """
 
-    def __init__(self, tool: Tool, prefix: str, root: Path = ROOT) -> None:
+    def __init__(self, tool: Tool, prefix: str, root: Path = ROOT, google: Google | None = None) -> None:
         if shutil.which(tool) is None:
             others = [one for one in TOOLS if shutil.which(one)]
             instead = f"--with {others[0]}" if others else "leave --with out: Cloud Build builds"
             raise MachineError(f"{tool} is not on this machine\n  fix: install it, or {instead}")
-        self._tool, self._prefix, self._root = tool, prefix, root
+        self._tool, self._prefix, self._root, self._google = tool, prefix, root, google
 
     def build(self, name: str, say: Say) -> Built:
         """
@@ -195,6 +268,8 @@ class LocalBuild:
         """
         source = archive(name, self._root)
         image = f"{self._prefix}/{name}:{tag(source)}"
+        if self._google and (digest := pushed(self._google, self._prefix, name, tag(source))):
+            return Built(name, f"{self._prefix}/{name}@{digest}", image, SAME)
         with tempfile.TemporaryDirectory(prefix="accelform-image-") as place:
             folder = Path(place) / "context"
             with tarfile.open(fileobj=io.BytesIO(source)) as tar:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from infra.catalog.places import regions
+from infra.components import gpu_host
 from infra.components.tpu_host import IMAGE_PROJECT
 from infra.findings import Found, Level
 from infra.operate.doctor_cloud import CloudNeeds
@@ -75,7 +76,7 @@ def _listed(rules: Rules) -> str:
 
 
 def _service_accounts(rules: Rules, needs: CloudNeeds) -> Verdict:
-    if needs.tpus and any(rule.get("enforce") for rule in rules):
+    if needs.machines and any(rule.get("enforce") for rule in rules):
         return "failed", "service accounts cannot be made: every machine has one of its own"
     return None
 
@@ -105,13 +106,21 @@ def _locations(rules: Rules, needs: CloudNeeds) -> Verdict:
 
 
 def _images(rules: Rules, needs: CloudNeeds) -> Verdict:
-    if not _machines(needs):
-        return None
-    project = f"projects/{IMAGE_PROJECT}"
-    allowed = _allows(rules, lambda value: value.removeprefix("under:") == project or (None if value.startswith("under:") else False))
-    if allowed is None:
-        return "unknown", f"whether images of {project} are trusted is not known ({_listed(rules)})"
-    return None if allowed else ("failed", f"images of {project} are not trusted, and TPU machines boot from them ({_listed(rules)})")
+    booted = {IMAGE_PROJECT: "TPU machines"} if _machines(needs) else {}
+    booted |= {gpu_host.IMAGE_PROJECT: "machines with GPUs"} if needs.gpus else {}
+    found: list[tuple[Level, str]] = []
+    for name, what in booted.items():
+        project = f"projects/{name}"
+
+        def holds(value: str, project: str = project) -> bool | None:
+            return value.removeprefix("under:") == project or (None if value.startswith("under:") else False)
+
+        allowed = _allows(rules, holds)
+        if allowed is None:
+            found.append(("unknown", f"whether images of {project} are trusted is not known ({_listed(rules)})"))
+        elif not allowed:
+            found.append(("failed", f"images of {project} are not trusted, and {what} boot from them ({_listed(rules)})"))
+    return min(found, key=lambda one: one[0] != "failed", default=None)
 
 
 def _services(rules: Rules, needs: CloudNeeds) -> Verdict:
@@ -128,13 +137,13 @@ def _own_keys(rules: Rules, needs: CloudNeeds) -> Verdict:
 
 def _flow_logs(rules: Rules, needs: CloudNeeds) -> Verdict:
     demanded = [one for rule in rules for one in rule.get("values", {}).get("allowedValues", [])]
-    if not needs.tpus or not demanded:
+    if not needs.machines or not demanded:
         return None
     return "warning", f"subnets must have flow logs ({', '.join(demanded)}), and the stack's own has none: set `network.existing`"
 
 
 def _nat(rules: Rules, needs: CloudNeeds) -> Verdict:
-    if not needs.tpus or _allows(rules, lambda value: value == f"under:projects/{needs.project}" or None):
+    if not needs.machines or _allows(rules, lambda value: value == f"under:projects/{needs.project}" or None):
         return None
     return "warning", f"Cloud NAT may be refused to the stack's own subnet ({_listed(rules)}): if so, set `network.existing`"
 

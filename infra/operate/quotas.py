@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from infra.catalog.gpu import quota_metric
 from infra.components.tpu_host import BOOT_DISK_TYPE
 from infra.findings import Found
 from infra.operate import tpu_quotas
-from infra.operate.doctor_cloud import CloudNeeds
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed
 from infra.operate.google import Google
 from infra.operate.refused import RefusedError, each
 
@@ -28,12 +29,14 @@ ACCELERATORS = "GPUS_ALL_REGIONS"
 ACCELERATORS_SHUT = (
     "is 0: Google's TPU Builders guide says that such a project gets no accelerator, TPUs included, whatever their own quota"
 )
-"""Source: Google's guide to its TPU Builders Program, "The GPUS_ALL_REGIONS Block", read 2026-11. No reference page says so: a warning."""
+"""What counts all GPUs of a project together.
+
+Source: Google's guide to its TPU Builders Program, "The GPUS_ALL_REGIONS Block", read 2026-11. No reference page says so: a warning."""
 
 
 def quota(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     """Regional and project-wide limits, then each TPU metric."""
-    if not needs.tpus:
+    if not needs.machines:
         yield Found("quota", "ok", "the stack has no machine")
         return
     region = f"quota, {needs.region}"
@@ -42,6 +45,11 @@ def quota(google: Google, needs: CloudNeeds) -> Iterator[Found]:
         lines = google.call("compute", "v1", "regions.get", project=needs.project, region=needs.region).get("quotas", [])
         used = {line["metric"]: float(line.get("usage", 0)) for line in lines}
         yield from _lines(region, lines, _regional(needs), needs)
+        told = {line["metric"] for line in lines}
+        for metric in sorted({_metric(need) for need in needs.gpus} - told):
+            yield Found(
+                region, "unknown", f"{metric} is not told: whether there is quota for the GPUs is not known", console(needs, metric)
+            )
     except RefusedError as refused:
         yield refused.found(region)
     yield from each([("quota, project", _project(google, needs))])
@@ -57,7 +65,15 @@ def _regional(needs: CloudNeeds) -> Counter[str]:
             wanted[DISK_METRIC[BOOT_DISK_TYPE[need.generation]]] += need.hosts * need.boot_disk_gib
             if need.hosts > 1:  # a managed group, connected as a policy says
                 wanted.update(INSTANCE_GROUP_MANAGERS=1, RESOURCE_POLICIES=1)
+    for gpu in needs.gpus:
+        wanted["INSTANCES"] += 1
+        wanted[DISK_METRIC[gpu.boot_disk_type]] += gpu.boot_disk_gib
+        wanted[_metric(gpu)] += gpu.count
     return wanted
+
+
+def _metric(need: GpuNeed) -> str:
+    return quota_metric(need.accelerator_type, need.provisioning)
 
 
 def _project(google: Google, needs: CloudNeeds) -> Iterator[Found]:
@@ -66,8 +82,10 @@ def _project(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     for need in needs.tpus:
         if need.hosts > 1:  # each slice has a rule that lets its hosts reach each other
             wanted.update(FIREWALLS=1, INSTANCE_TEMPLATES=int(need.way == "compute-engine"))
+    if needs.gpus:
+        wanted[ACCELERATORS] = sum(need.count for need in needs.gpus)
     yield from _lines("quota, project", lines, wanted, needs)
-    if any(line.get("metric") == ACCELERATORS and not line.get("limit") for line in lines):
+    if not needs.gpus and any(line.get("metric") == ACCELERATORS and not line.get("limit") for line in lines):
         yield Found("quota, project", "warning", f"{ACCELERATORS} {ACCELERATORS_SHUT}", console(needs, ACCELERATORS))
 
 

@@ -15,18 +15,13 @@ from infra.provider.google import Google, Settings
 from infra.stack import StackSpec
 
 
-def google(spec: StackSpec, sandbox: str) -> tuple[Google, Time]:
+def google(project: str, sandbox: str) -> tuple[Google, Time]:
     """
-    Google's APIs for a stack, and who waits.
+    Google's APIs, whose connections the caller closes, and who waits.
 
     Args:
-        sandbox: Address of the sandbox; empty for Google Cloud, where the stack's project is charged with the quota.
+        sandbox: Address of the sandbox; empty for Google Cloud, where the project is charged with the quota.
     """
-    return of_project(spec.project, sandbox)
-
-
-def of_project(project: str, sandbox: str) -> tuple[Google, Time]:
-    """The same for a project, where a stack file cannot be read yet."""
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
     settings = Settings(sandbox) if sandbox else Settings(charged=project)

@@ -62,7 +62,8 @@ class SandboxTime:
     def _move(self, seconds: float) -> bool:
         """Asks for the clock to be moved. True where it was not: it is held, and the answer took some real time."""
         try:
-            answer = httpx.post(self._url, json={"seconds": seconds}, timeout=SECONDS, trust_env=False)
+            # Without `verify=False` each call reads all certificates of this machine first, for plain HTTP: 45 ms.
+            answer = httpx.post(self._url, json={"seconds": seconds}, timeout=SECONDS, trust_env=False, verify=False)  # noqa: S501
             answer.raise_for_status()
         except httpx.HTTPError as error:
             raise ProviderError(f"the sandbox's clock cannot be moved: {error or type(error).__name__}") from None

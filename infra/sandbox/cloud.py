@@ -124,6 +124,8 @@ class Cloud:
                 self.loads.look(self.moment)
         except Refused as refused:
             answer = Answer(refused.code, refused.body(service.errors))
+            if not self.clock.manual:
+                self.clock.advance(refused.waits)
         except RecursionError:
             answer = Answer(400, invalid("Invalid JSON payload received. Message too deep.").body(service.errors))
         entry["status"] = answer.status
@@ -263,13 +265,20 @@ class Cloud:
         service = self.services[operation["service"]]
         body = self.store.get(service.host, operation["target"])
         if "error" in operation:
-            if operation["undo"]:
+            kind = service.kind(operation["resource"])
+            if operation["undo"] and kind.failed is not None:
                 if body is not None:
-                    service.kind(operation["resource"]).undone(self._later(service, operation), body)
+                    later = self._later(service, operation)
+                    self.store.put(service.host, operation["target"], kind.failed(later, body, operation["error"]))
+            elif operation["undo"]:
+                if body is not None:
+                    kind.undone(self._later(service, operation), body)
                 self.remove(service.host, operation["target"])
             elif body is not None:
                 self.store.put(service.host, operation["target"], {**body, **operation["back"]})
         elif operation["removes"]:
+            if body is not None:
+                service.kind(operation["resource"]).removed(self._later(service, operation), body)
             self.remove(service.host, operation["target"])
         elif body is not None:
             body = {**body, **operation["sets"]}

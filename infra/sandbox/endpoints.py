@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 ENDPOINTS = {
     "compute": "compute.googleapis.com/compute/beta/",
+    "container": "container.googleapis.com/v1beta1/",
     "tpuV2": "tpu.googleapis.com/v2/",
     "vertexAi": "aiplatform.googleapis.com/v1beta1/",
     "billing": "billingbudgets.googleapis.com/v1/",

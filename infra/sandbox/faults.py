@@ -35,9 +35,9 @@ class Fault:
     do: str
     """`error`: answers *code*. `drop`: cuts the connection before the call counts. `lost`: does the call, then cuts. `kill`, `kill-after`:
     ends process *pid* with signal 9 before, or after, the call is done. `fail`: the operation that is started fails with *code*.
-    `slow`: operations take *factor* times as long. `preempt`: takes a Spot node of the Cloud TPU API, or a Spot machine of Compute Engine,
-    away, by its path. `stockout`, `quota`: *zone* has no capacity, or the project no quota there, for new machines and nodes that are
-    bought by *provisioning*."""
+    `slow`: operations take *factor* times as long. `preempt`: takes a Spot node of the Cloud TPU API, a Spot machine of Compute Engine, or
+    that of a custom job, away, by its path. `stockout`, `quota`: *zone*, or the region of a custom job, has no capacity, or the project no
+    quota there, for new machines, nodes and custom jobs that are bought by *provisioning*."""
     at: int | None = None
     """The how-manieth matching call, from 1. (default: every one)"""
     times: int | None = None
@@ -52,7 +52,7 @@ class Fault:
     pid: int | None = None
     factor: float = 1.0
     zone: str = ""
-    """Zone without capacity or quota. (default: every one)"""
+    """Zone without capacity or quota; of a custom job the region. (default: every one)"""
     provisioning: str = ""
     """Way of buying that it holds for: `spot` and so on. (default: every one)"""
 

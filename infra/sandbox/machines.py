@@ -1,7 +1,8 @@
 """
 What every machine cost that ever ran: when it began and ended on the sandbox's clock, and what Google would bill at the catalogue's price.
 
-Machines of Compute Engine, those of groups among them, and nodes of the Cloud TPU API. Disks and addresses are not in it.
+Machines of Compute Engine, those of groups among them, nodes of the Cloud TPU API, and custom jobs of Vertex AI. Disks and addresses are
+not in it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
 from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
+from infra.catalog.vertex_prices import training_hour
 from infra.labels import CONTAINER_KEY
 from infra.sandbox.clock import rfc3339
 from infra.sandbox.servers import endpoints, served
+from infra.sandbox.services.aiplatform import custom_jobs, parts
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.capacity import provisioning
 from infra.sandbox.services.tpu import nodes
@@ -31,11 +35,20 @@ KEPT = "machines"
 LEAST_SECONDS = 60
 """Of a machine of Compute Engine, which is billed by the second after that.
 Source: https://cloud.google.com/compute/vm-instance-pricing, "Billing model", read 2026-11. No source says a least of nodes."""
-BEGINS = {links.HOST: ("RUNNING",), nodes.HOST: ("READY",)}
-LASTS = {links.HOST: ("RUNNING", "STOPPING", "SUSPENDING", "PENDING_STOP"), nodes.HOST: ("READY",)}
+VERTEX = parts.HOST
+BEGINS = {links.HOST: ("RUNNING",), nodes.HOST: ("READY",), VERTEX: (custom_jobs.RUNNING,)}
+LASTS = {
+    links.HOST: ("RUNNING", "STOPPING", "SUSPENDING", "PENDING_STOP"),
+    nodes.HOST: ("READY",),
+    VERTEX: (custom_jobs.RUNNING, custom_jobs.CANCELLING),
+}
 """States in which it is billed: a machine until it is TERMINATED (the same page, "Instance uptime"), a node while it is READY
-(https://cloud.google.com/tpu/pricing, read 2026-11)."""
-WORDS = {links.HOST: ("instances", "status", "instance"), nodes.HOST: ("nodes", "state", "node")}
+(https://cloud.google.com/tpu/pricing, read 2026-11). Of a custom job no page says whether CANCELLING is: it is counted."""
+WORDS = {
+    links.HOST: ("instances", "status", "instance"),
+    nodes.HOST: ("nodes", "state", "node"),
+    VERTEX: (custom_jobs.WORD, "state", "custom-job"),
+}
 """Collection, field of the state, and what one is called here."""
 LONGEST_HOLD = 60.0
 """Real seconds: who was killed holds the clock no longer."""
@@ -133,6 +146,12 @@ def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str,
         "ended": None,
         "container": CONTAINER_KEY in keys,
     }
+    if kind == "custom-job":
+        machine = custom_jobs.machine_of(body)
+        count = sum(int(pool.get("replicaCount", 1)) for pool in body["jobSpec"]["workerPoolSpecs"])
+        gpus = {machine["acceleratorType"]: machine.get("acceleratorCount", 1)} if machine.get("acceleratorType") else {}
+        said = {"container": True, "machine_type": machine["machineType"], "gpus": gpus, "count": count}
+        return entry | said | {"provisioning": custom_jobs.provisioning(body)}
     if kind == "node":
         return entry | {"accelerator_type": body["acceleratorType"], "provisioning": nodes.provisioning(body)}
     gpus = {links.last(one["acceleratorType"]): one.get("acceleratorCount", 1) for one in body.get("guestAccelerators", [])}
@@ -157,12 +176,24 @@ def _shown(entry: dict[str, Any], now: float) -> dict[str, Any]:
 def usd_hour(entry: dict[str, Any]) -> Decimal | None:
     """List price of an hour as it was bought; None where no source has one: nothing is guessed."""
     region, way = region_of(entry["zone"]), entry["provisioning"]
+    if entry["kind"] == "custom-job":
+        return _on_vertex(entry)
     name = entry.get("accelerator_type", "")
     shape = tpu.shape(name) if name else tpu.by_machine_type(entry["machine_type"])
     try:
         if shape is not None:
             return tpu_chip_hour(shape, region, way).usd * shape.chips
-        gpus = sum((gpu_hour(gpu, region, way).usd * count for gpu, count in entry["gpus"].items()), Decimal(0))
+        attached = {} if by_machine_type(entry["machine_type"]) else entry["gpus"]  # what is built in is in the machine's price
+        gpus = sum((gpu_hour(gpu, region, way).usd * count for gpu, count in attached.items()), Decimal(0))
         return machine_hour(entry["machine_type"], region, way).usd + gpus
     except PriceUnknown:
         return None
+
+
+def _on_vertex(entry: dict[str, Any]) -> Decimal | None:
+    """Of all its machines, which are taken to be of one kind."""
+    try:
+        hour = training_hour(entry["machine_type"], next(iter(entry["gpus"]), ""), entry["zone"], entry["provisioning"])
+    except PriceUnknown:
+        return None
+    return hour.usd * int(entry["count"])

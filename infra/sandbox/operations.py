@@ -31,6 +31,7 @@ def start(
     waits: float = 0.0,
     back: Body | None = None,
     certain: bool = False,
+    nodes: int | None = None,
 ) -> Body:
     """
     Begins an operation on `call.target`, and answers it as the service does.
@@ -45,6 +46,7 @@ def start(
         back: Fields at its end where it fails. (default: those of the kind)
         certain: Whether no fault may let it fail: what Google does by itself.
         waits: Seconds that it looks for capacity again and again before it fails.
+        nodes: Nodes that it changes, where it tells of them.
     """
     cloud, service = call.cloud, call.service
     fault = error or (None if certain else cloud.faults.operation(call, verb))
@@ -65,7 +67,7 @@ def start(
         "sets": None if body is None else call.kind.ready if sets is None else sets,
         "back": call.kind.ready if back is None else back,
         "undo": verb == "create",
-    }
+    } | ({} if nodes is None else {"nodes": nodes})
     if fault is not None and waits:
         operation |= {"until": call.now + waits, "ends": call.now + min(waits, LOOKS_SECONDS)}
     elif fault is not None:
@@ -113,7 +115,7 @@ class LongRunning(Operations):
 
     def name(self, call: Call, verb: str) -> str:
         where = self._under(call, verb) if self._under else _location(call)
-        return f"{where}/operations/{_new_id(call)}".lstrip("/")
+        return f"{where}/operations/{new_id(call)}".lstrip("/")
 
     def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
         answer: Body = {"name": cloud.answered_name(service, operation["name"])}
@@ -131,7 +133,7 @@ class LongRunning(Operations):
         return answer | {"response": ({"@type": f"type.googleapis.com/{kind}"} if kind else {}) | response}
 
 
-def _new_id(call: Call) -> str:
+def new_id(call: Call) -> str:
     tail = hashlib.sha256(f"{call.target}{call.cloud.store.next('operations')}".encode()).hexdigest()
     return f"operation-{int(call.now * 1000)}-{tail[:13]}-{tail[13:21]}-{tail[21:29]}"
 
@@ -151,7 +153,7 @@ class ComputeOperations(Operations):
         self._names = names
 
     def name(self, call: Call, verb: str) -> str:
-        return f"{scope(call.target)}/operations/{_new_id(call)}"
+        return f"{scope(call.target)}/operations/{new_id(call)}"
 
     def shown(self, cloud: Cloud, service: Service, operation: Body) -> Body:
         where = f"{self.LINK}/{operation['version']}/"

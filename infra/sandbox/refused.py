@@ -73,6 +73,8 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
         self.details = details
         self.style = style
         """Where one resource answers unlike its service."""
+        self.waits = 0.0
+        """Virtual seconds after which the same call would be taken: an automatic clock moves on by them, as who was refused would wait."""
 
     def body(self, style: Style) -> dict[str, Any]:
         style = self.style or style

@@ -149,17 +149,22 @@ def camel(name: str) -> str:
     return re.sub(r"_([a-z0-9])", lambda letter: letter[1].upper(), name)
 
 
-def without_empty(value: Any) -> Any:
+def without_empty(value: Any, said: frozenset[str] = frozenset(), parent: str = "") -> Any:
     """
     Without false, 0, "" and empty lists, as services on protocol buffers answer; a set but empty message stays `{}`.
 
-    A map is no message: it goes when it is empty, and keeps its entries whatever they are.
+    A map is no message: it goes when it is empty, and keeps its entries whatever they are. Optional fields, *said* by their name or with
+    that of the message that they are in, stay while they are set.
     """
     if isinstance(value, dict):
-        kept = {key: item for key, item in value.items() if not (key in MAPS and item == {})}
-        return {key: item if _is_map(key, item) else without_empty(item) for key, item in kept.items() if not _empty(item)}
+        kept = {
+            key: item
+            for key, item in value.items()
+            if key in said or f"{parent}.{key}" in said or not (_empty(item) or (key in MAPS and item == {}))
+        }
+        return {key: item if _is_map(key, item) else without_empty(item, said, key) for key, item in kept.items()}
     if isinstance(value, list):
-        return [without_empty(item) for item in value]
+        return [without_empty(item, said, parent) for item in value]
     return value
 
 

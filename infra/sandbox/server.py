@@ -3,8 +3,8 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `calls`, `projects`, `resources`, `machines`,
-`busy`, `servers`, `deployed`.
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `custom-jobs`, `calls`, `projects`, `resources`,
+`machines`, `busy`, `servers`, `deployed`.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from infra.sandbox import executions, process, servers
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
+from infra.sandbox.services.aiplatform import custom_jobs
+from infra.sandbox.services.container import autoscaler
 from infra.sandbox.store import Store
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -69,6 +71,7 @@ class Server:
             "faults": ("GET POST DELETE", self.faults),
             "loads": ("GET POST DELETE", self.loads),
             "executions": ("GET POST", self.executions),
+            "custom-jobs": ("POST", self.custom_jobs),
             "calls": ("GET DELETE", self.calls),
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
@@ -172,12 +175,18 @@ class Server:
         return {"faults": self.cloud.faults.shown()}
 
     def loads(self, http: str, sent: Any) -> Any:
-        """Shows, declares or clears how callers use endpoints."""
+        """Shows, declares or clears how callers use endpoints, and how many nodes pods want of a node pool."""
         if http == "DELETE":
             self.cloud.loads.clear()
+            autoscaler.clear(self.cloud)
         elif http == "POST":
-            return self.cloud.loads.declare(sent)
-        return self.cloud.loads.shown()
+            self.cloud.catch_up()
+            if isinstance(sent, dict) and "node_pool" in sent:
+                autoscaler.declare(self.cloud, sent)
+            else:
+                self.cloud.loads.declare(sent)
+        pools = autoscaler.shown(self.cloud)
+        return self.cloud.loads.shown() | ({"node_pools": pools} if pools else {})
 
     def executions(self, http: str, sent: Any) -> Any:
         """Attempts of Cloud Run's executions that are to begin or run; says that one began, or how it ended."""
@@ -186,6 +195,13 @@ class Server:
             if http == "POST":
                 executions.moved(self.cloud, sent)
             return {"executions": executions.waiting(self.cloud)}
+
+    def custom_jobs(self, http: str, sent: Any) -> Any:
+        """Says how the container of a custom job has ended: `{"name": JOB, "exit_code": 0}`."""
+        self.cloud.catch_up()
+        with self.cloud.store.transaction():
+            custom_jobs.ended(self.cloud, sent)
+        return {}
 
     def calls(self, http: str, sent: Any) -> Any:
         """The calls so far, oldest first."""

@@ -134,6 +134,10 @@ class Kind:
     """After a create that waited got its capacity: changes the body, which is as during a create from then on."""
     undone: Callable[[Call, Body], None] = nothing
     """After a create's operation failed: takes away what was made beside the resource."""
+    removed: Callable[[Call, Body], None] = nothing
+    """After a delete's operation ended: takes away what was made beside the resource."""
+    failed: Callable[[Call, Body, Body], Body] | None = None
+    """What one whose create's operation failed is from then on, where it stays: (call, body, error). (default: it goes)"""
     show: Callable[[Call, Body], Body] | None = None
     """The body as it is answered, where that is not how it is kept."""
     made: Callable[[Call, Body], Body] | None = None

@@ -94,6 +94,24 @@ def test_prints_for_machines(run: Run, built: list[Any], tmp_path: Path) -> None
     assert "sandbox" not in (tmp_path / "Pulumi.try.yaml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"accelform:images": ["serve"]}, "images: is no mapping of names"),
+        ({"accelform:storage": {"images": {"existing": "images"}}}, "storage.images.existing: 'images' is no repository of us-east5"),
+        ({"accelform:storage": {"images": {"existing": "projects/p/locations/us/repositories/r"}}}, "is no repository of us-east5"),
+    ],
+)
+def test_fails_before_a_build_for_a_file_that_could_not_take_it(
+    base: dict[str, Any], stack_file: Callable[..., Path], built: list[Any], change: dict[str, Any], says: str
+) -> None:
+    """Nobody waits for a build whose end cannot be written, or goes to a place that is none."""
+    path = stack_file(base | change)
+    with pytest.raises(command.SpecError, match=says):
+        command.build(["serve"], "try", path.parent, tool=None, account=None, cloud=True, as_json=False)
+    assert built == []
+
+
 def test_fails_for_a_file_that_says_no_place(stack_file: Callable[..., Path], built: list[Any]) -> None:
     """Project and region are all that is needed of it, and they are needed."""
     path = stack_file({"gcp:project": 3, "accelform:schema": 1})

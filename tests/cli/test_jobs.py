@@ -26,9 +26,9 @@ TASK = "shop-job-nightly"
 
 
 @pytest.fixture
-def night(monkeypatch: pytest.MonkeyPatch) -> Night:
+def night(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Night:
     """A stack with one job, whose Cloud Run job stands; while somebody waits, Cloud Run runs what was started."""
-    night = Night()
+    night = Night(form=getattr(request, "param", "instance"))
     container = {"image": "us-docker.pkg.dev/p/r/runner", "env": [{"name": "ACCELFORM_JOB", "value": night.plan.model_dump_json()}]}
     other = {"image": "us-docker.pkg.dev/p/r/other"}
     for name, one in ((TASK, container), ("something-else", other)):
@@ -102,6 +102,19 @@ def test_a_run_may_be_told_its_zone_and_not_be_followed(night: Night, where: job
         jobs.run("nightly", where, asked(provisioning=["on-demand"]))
     with pytest.raises(SpecError, match="are for --local"):
         jobs.run("nightly", where, asked(data=["clicks=/srv/x"]))
+
+
+@pytest.mark.parametrize("more", [{"local": True}, {"here": True}])
+def test_a_command_is_no_process_of_this_machine(base: dict[str, Any], stack_file: Callable[..., Path], more: dict[str, Any]) -> None:
+    """It is refused before anything is brought up or started."""
+    images = "us-east5-docker.pkg.dev/tw-shop-ml/try-images/"
+    digest = f"@sha256:{64 * '0'}"
+    job = {"command": ["python3"], "image": f"{images}other{digest}", "accelerator_type": "v6e-1", "zones": ["us-east5-a"]}
+    job |= {"provisioning": ["spot"], "max_run_minutes": 60}
+    top = {"accelform:images": {"runner": f"{images}runner{digest}"}, "accelform:jobs": {"other": job}}
+    path = stack_file(base | top)
+    with pytest.raises(SpecError, match=r"jobs.other.command: runs in the image .*\n.*\n  fix: accelform jobs run other --cloud"):
+        jobs.run("other", jobs.Where("try", path.parent, cloud=False, as_json=False), asked(**more))
 
 
 def test_an_unknown_job_or_run_is_refused_with_what_there_is(night: Night, where: jobs.Where) -> None:
@@ -200,6 +213,31 @@ def test_logs_are_the_runners_and_the_machines(night: Night, where: jobs.Where, 
         (TASK, "it goes on"),
         ("shop-job-nightly", ""),
     ]
+
+
+@pytest.mark.parametrize("night", ["custom-job"], indirect=True)
+def test_what_runs_on_vertex_ai_is_read_by_its_number(night: Night, where: jobs.Where, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its lines are those of a custom job, which no name of ours is in; nobody logs in to it, and nobody chooses its zone."""
+    with pytest.raises(SpecError, match="cannot be chosen: Vertex AI chooses one in us-east5"):
+        jobs.run("nightly", where, asked(zones=["us-east5-b"]))
+    night.work_minutes, night.kill_at, night.kill_after = 2, 40, True
+    with pytest.raises(KilledError):
+        night.run()
+    night.kill_at = None
+    cloud = jobs.Where("shop", where.folder, cloud=True, as_json=True)
+    with pytest.raises(SpecError, match=r"nobody logs in to by SSH\n  fix: accelform jobs logs nightly"):
+        jobs.ssh("nightly", cloud, host=0, run_it=False)
+    night.wait(601)
+    assert night.run().result == "succeeded"
+    id = night.record()["tries"][0]["machine"].rpartition("/")[2]
+    for number, line in ((id, "step 10"), ("1", "no")):
+        speaker = Speaker(PROJECT, "workerpool0-0", {"type": "ml_job", "labels": {"job_id": number, "task_name": "workerpool0-0"}}, {})
+        body = {"logName": f"projects/{PROJECT}/logs/workerpool0-0", "resource": speaker.resource, "entries": [speaker.entry(line)]}
+        night.ask("POST", "logging.googleapis.com/v2/entries:write", body)
+    capsys.readouterr()
+    jobs.logs("nightly", None, where, follow=False)
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(line["who"], line["text"]) for line in lines] == [("workerpool0-0", "step 10")]
 
 
 @pytest.mark.parametrize("more", [{"zones": ["us-east5-b"]}, {"local": True}, {"follow": False}, {"data": ["a=b"]}, {"output": Path("x")}])

@@ -80,9 +80,16 @@ def test_every_component_has_an_inventory() -> None:
         "placement",
         "registered",
         "rollout",
+        "host",
         "tpu_host",
+        "gpu_host",
+        "gpu_offer",
         "tpu_offer",
         "images",
         "job_machine",
+        "maintenance",
+        "pool_checks",
+        "pool_nodes",
+        "pool_parts",
     }
     assert files == {path.stem for path in INVENTORIES}

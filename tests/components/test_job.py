@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from infra.collect import collect
+from infra.components.job import warnings
 from infra.components.runner import VARIABLE_BYTES
 from infra.declared import Declared
 from infra.errors import Problem, SpecError
@@ -136,8 +137,82 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "jobs.train.data",
         "lacks examples: finetune",
     ),
+    "nothing to run": ({"workload": None}, "jobs.train.workload", "is missing"),
+    "a program and a command": ({"command": ["python3"]}, "jobs.train.command", "is said besides workload"),
+    "a command without its image": ({"workload": None, "command": ["python3"]}, "jobs.train.image", "a command runs in an image"),
+    "a command without a word": ({"workload": None, "command": [" "], "image": IMAGES["train"]}, "jobs.train.command.0", "is no word"),
+    "a command in one text": ({"workload": None, "command": "python3 x", "image": IMAGES["train"]}, "jobs.train.command", "is not a list"),
+    "a command with a zero byte": (
+        {"workload": None, "command": ["a\0b"], "image": IMAGES["train"]},
+        "jobs.train.command.0",
+        "has a zero byte",
+    ),
     "a model that is not there": ({"registers": "recommender"}, "jobs.train.registers", "is no key of models"),
 }
+
+
+GPU_JOB = JOB | {"accelerator_type": None, "machine_type": "a2-ultragpu-1g", "zones": ["us-east5-a", "us-east5-b"]}
+T4 = {"machine_type": "n1-standard-8", "accelerator_type": "nvidia-tesla-t4", "accelerator_count": 1}
+NOT_ON_GPUS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "a GPU without a machine": ({"machine_type": None, "accelerator_type": "nvidia-l4"}, "machine_type", "a GPU stands in a machine"),
+    "a machine without its GPU": ({"machine_type": "n1-standard-8"}, "accelerator_type", "has no GPU of its own"),
+    "no number": (T4 | {"accelerator_count": None}, "accelerator_count", "is missing"),
+    "three T4": (T4 | {"accelerator_count": 3}, "accelerator_count", "is not a number of nvidia-tesla-t4 that one machine takes"),
+    "too large a machine": (T4 | {"machine_type": "n1-standard-64"}, "machine_type", "is too large for 1 x nvidia-tesla-t4"),
+    "a machine with another GPU": ({"accelerator_type": "nvidia-l4"}, "accelerator_type", "is not what a2-ultragpu-1g has built in"),
+    "a TPU with a machine": ({"accelerator_type": "v6e-4"}, "machine_type", "is not said of a TPU"),
+    "a TPU with a number": (
+        {"machine_type": None, "accelerator_type": "v6e-4", "accelerator_count": 4},
+        "accelerator_count",
+        "not said of a TPU",
+    ),
+    "the Cloud TPU API": ({"way": "tpu-api"}, "way", "makes TPUs only"),
+    "a zone of another region": ({"zones": ["us-central1-a"]}, "zones.0", "is not in the stack's region"),
+    "a zone that no source knows": ({"zones": ["us-east5-c"]}, "zones.0", "us-east5-c is not known to have nvidia-a100-80gb"),
+    "flex-start of five minutes": ({"provisioning": ["flex-start"], "max_run_minutes": 5}, "max_run_minutes", "runs for a limited time"),
+    "a name of Vertex AI": ({"accelerator_type": "NVIDIA_TESLA_T4"}, "accelerator_type", '"NVIDIA_TESLA_T4" is no accelerator type'),
+    "a part of a GPU": ({"machine_type": "g4-standard-6"}, "machine_type", "which driver serves a part of a GPU"),
+    "an Arm machine": ({"machine_type": "a4x-highgpu-4g"}, "machine_type", "has Arm's processors"),
+    "a machine of a TPU": ({"machine_type": "ct6e-standard-4t"}, "machine_type", "its accelerator type says it"),
+    "a machine that is none": ({"machine_type": "g2-standard-7"}, "machine_type", "is not a machine type with GPUs"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_ON_GPUS)
+def test_fails_on_gpus_that_cannot_be(name: str, with_job: Callable[..., Path]) -> None:
+    """Machine, GPU, number, zone and way go together, or what does not is named."""
+    change, path, words = NOT_ON_GPUS[name]
+    found = {one.path: one.message for one in problems(with_job(GPU_JOB | change))}
+    assert words in found[f"jobs.train.{path}"]
+
+
+def in_us_east4(change: Mapping[str, Any]) -> dict[str, Any]:
+    """A stack file's keys, of a region that has T4."""
+    images = {name: text.replace("us-east5", "us-east4") for name, text in IMAGES.items()}
+    return {"region": "us-east4", "images": images, "jobs": {"train": JOB | T4 | {"zones": ["us-east4-a"]} | change}}
+
+
+def test_flex_start_is_for_gpus_that_are_built_in(with_job: Callable[..., Path]) -> None:
+    """N1 is not sold so: the way is named, and what would do."""
+    (found,) = problems(with_job(**in_us_east4({"provisioning": ["spot", "flex-start"]})))
+    assert (found.path, found.allowed) == ("jobs.train.provisioning.1", "on-demand, spot, reservation")
+
+
+def test_a_plan_says_the_machine_of_its_gpus(with_job: Callable[..., Path]) -> None:
+    """What the runner makes is an instance; GPUs are counted as chips, and an older plan without the key is a TPU's."""
+    found = declared(with_job(**in_us_east4({"accelerator_count": 2})))
+    plan = JobPlan.model_validate_json(environment(found[RUN_JOB, "train"])[VARIABLE])
+    assert (plan.machine_type, plan.accelerator_type, plan.chips, plan.hosts, plan.gpus) == ("n1-standard-8", "nvidia-tesla-t4", 2, 1, 2)
+    assert {machine.form for machine in plan.machines} == {"instance"}
+    older = JobPlan.model_validate(plan.model_dump(exclude={"machine_type"}))
+    assert (older.machine_type, older.gpus) == ("", None)
+
+
+def test_warns_of_an_image_without_cuda(with_job: Callable[..., Path]) -> None:
+    """The project's own images have JAX for TPUs; an image that the job names is its owner's to know. A TPU job is told nothing."""
+    for change, many in ((GPU_JOB, 1), (GPU_JOB | {"image": IMAGES["train"]}, 0), (JOB, 0)):
+        found = list(warnings(StackSpec.load(with_job(change)).jobs))
+        assert [one.check for one in found] == ["jobs.train.image"] * many
 
 
 def test_no_job_stands_where_nothing_could_run_or_start_it(base: dict[str, Any], stack_file: Write) -> None:
@@ -321,6 +396,19 @@ def test_the_account_has_the_address_that_the_plan_says(with_job: Callable[..., 
     found = declared(with_job())
     account = found["gcp:serviceaccount/account:Account", "job-train"]
     assert account.inputs["accountId"] == "try-job-train"
+
+
+def test_a_command_runs_in_its_own_image(with_job: Callable[..., Path]) -> None:
+    """No image of this project's programs is needed, nor data; it is told the same variables; the plan says that it is no program."""
+    image = "us-east5-docker.pkg.dev/tw-shop-ml/try-images/maxtext@sha256:" + "2" * 64
+    change = {"workload": None, "command": ["bash", "-c"], "args": ["exec train $WL_OUTPUT"], "image": image, "data": {"text": "text/"}}
+    found = declared(with_job(change, images={"runner": IMAGES["runner"]}))
+    template = found["gcp:compute/instanceTemplate:InstanceTemplate", "train-spot"]
+    said = json.loads(template.get("metadata.accelform-container"))
+    assert (said["image"], said["command"], said["args"]) == (image, ["bash", "-c"], ["exec train $WL_OUTPUT"])
+    assert said["env"]["WL_DATA_TEXT"] == "gs://tw-shop-ml-try-data/text"
+    plan = JobPlan.model_validate_json(environment(found[RUN_JOB, "train"])[VARIABLE])
+    assert plan.workload == "command"
 
 
 def test_a_run_waits_for_what_it_needs(with_job: Callable[..., Path]) -> None:

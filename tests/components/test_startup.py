@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from infra.components.gpu_host import driver_script
 from infra.components.job_machine import STARTUP
 
 CONTAINER = {
@@ -84,11 +85,16 @@ class Host:
         self.tell("accelform-run", json.dumps(RUN))
         (folder / "code").write_text("0")
 
+    @property
+    def told(self) -> dict[str, str]:
+        """Environment of the script: no device of this machine is touched."""
+        return {"FAKE": str(self.folder), "TMPDIR": str(self.folder), "DEVICES": str(self.folder / "dev")}
+
     def tell(self, key: str, value: str) -> None:
         (self.folder / "metadata" / key).write_text(value)
 
     def boot(self) -> subprocess.Popen[str]:
-        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "FAKE": str(self.folder), "TMPDIR": str(self.folder)}
+        environment = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", **self.told}
         return subprocess.Popen(["bash", STARTUP], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def run(self) -> str:
@@ -124,6 +130,7 @@ def test_runs_the_container_and_says_that_it_ended_well(host: Host) -> None:
     assert dict(one.split("=", 1) for one in variables) == {"WL_CHIPS": "4", "WL_ATTEMPT": "2", "WL_RUN_ID": "20261201T180000Z"}
     assert {"--privileged", "--net=host", "--ipc=host", "--log-driver=gcplogs"} <= set(run[:image])
     assert run[run.index("--stop-timeout") + 1] == "25"
+    assert run[run.index("--ulimit") + 1] == "memlock=-1:-1"
     assert run[run.index("--entrypoint") + 1] == "python"
     assert run[image + 1 :] == ["-m", "workloads.entry", "train_recommender", *CONTAINER["args"]]
     assert host.said == {"host": 0, "exit_code": 0}
@@ -145,6 +152,58 @@ def test_says_the_exit_code(code: int, host: Host) -> None:
     assert host.said == {"host": 0, "exit_code": code}
 
 
+def test_shows_the_gpus_to_the_container(host: Host) -> None:
+    """Their driver is installed before the image is pulled, and its files are the container's; a variable of the job goes first."""
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 2, "env": {"LD_LIBRARY_PATH": "/own"}}))
+    host.tell("accelform-gpu-driver", '[[ ! -e $FAKE/again ]] && touch "$FAKE/again" && exit 1; echo installed >>"$FAKE/driver"')
+    host.run()
+    run = host.words("run")
+    options = run[: run.index(CONTAINER["image"])]
+    assert [options[index + 1] for index, word in enumerate(options) if word == "--volume"] == [
+        "/var/lib/nvidia/lib64:/usr/local/nvidia/lib64:ro",
+        "/var/lib/nvidia/bin:/usr/local/nvidia/bin:ro",
+    ]
+    variables = [options[index + 1] for index, word in enumerate(options) if word == "--env"]
+    assert variables.index("LD_LIBRARY_PATH=/usr/local/nvidia/lib64") < variables.index("LD_LIBRARY_PATH=/own")
+    assert (host.folder / "driver").read_text() == "installed\n"
+    assert host.said == {"host": 0, "exit_code": 0}
+
+
+@pytest.mark.parametrize("script", ["exit 1", None], ids=["fails", "is not there"])
+def test_a_driver_that_is_not_to_be_installed_ends_the_try(script: str | None, host: Host) -> None:
+    """The container does not run: it would take the processor, or fail as if the program were wrong."""
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 1}))
+    if script:
+        host.tell("accelform-gpu-driver", script)
+    output = host.run()
+    assert "the driver of the GPUs is not to be installed" in output
+    assert host.words("run") == []
+    assert host.said == {"host": 0, "exit_code": 125}
+
+
+def test_the_driver_is_made_to_run_where_it_is_installed(host: Host) -> None:
+    """What is under /var may not be run: it is mounted anew, before anything of it is."""
+    for name in ("cos-extensions", "mount"):
+        tool = host.folder / "bin" / name
+        tool.write_text(f'#!/bin/bash\necho "{name} $*" >>"$FAKE/driver"\n')
+        tool.chmod(0o755)
+    smi = host.folder / "nvidia" / "bin" / "nvidia-smi"
+    smi.parent.mkdir(parents=True)
+    smi.write_text('#!/bin/bash\necho "nvidia-smi $*" >>"$FAKE/driver"\n')
+    smi.chmod(0o755)
+    script = driver_script().replace("/var/lib/nvidia", str(smi.parents[1]))
+    host.tell("accelform-container", json.dumps(CONTAINER | {"gpus": 1}))
+    host.tell("accelform-gpu-driver", script)
+    host.run()
+    place = smi.parents[1]
+    assert (host.folder / "driver").read_text().splitlines() == [
+        "cos-extensions install gpu",
+        f"mount --bind {place} {place}",
+        f"mount -o remount,exec {place}",
+        "nvidia-smi -L",
+    ]
+
+
 def test_waits_for_its_metadata(host: Host) -> None:
     """What is of the run may be there later than the machine."""
     for key in ("accelform-run", "accelform-container"):
@@ -161,6 +220,18 @@ def test_ends_without_a_word_where_no_run_is_said(host: Host) -> None:
     assert (host.said, host.words("run")) == ({}, [])
 
 
+def test_gives_the_chips_to_an_image_that_is_not_root(host: Host) -> None:
+    """Those of v2 to v4 and those of later ones; what else is a device stays as it was."""
+    (host.folder / "dev" / "vfio").mkdir(parents=True)
+    chips = [host.folder / "dev" / name for name in ("accel0", "accel3", "vfio/0", "vfio/vfio")]
+    for path in (*chips, host.folder / "dev" / "sda"):
+        path.touch(mode=0o600)
+    host.run()
+    assert {path.stat().st_mode & 0o777 for path in chips} == {0o666}
+    assert (host.folder / "dev" / "sda").stat().st_mode & 0o777 == 0o600
+    assert host.said == {"host": 0, "exit_code": 0}
+
+
 def test_says_where_the_image_cannot_be_pulled(host: Host) -> None:
     """Else the runner would wait for a machine that does nothing."""
     (host.folder / "nopull").touch()
@@ -173,7 +244,7 @@ def test_installs_docker_where_the_image_has_none(host: Host) -> None:
     (host.folder / "bin" / "docker").unlink()
     for tool in ("bash", "sed", "grep", "head", "date", "cat", "mktemp", "rm"):
         (host.folder / "bin" / tool).symlink_to(shutil.which(tool) or tool)
-    environment = {"PATH": str(host.folder / "bin"), "FAKE": str(host.folder), "TMPDIR": str(host.folder)}
+    environment = {"PATH": str(host.folder / "bin"), **host.told}
     output = subprocess.run([STARTUP], env=environment, capture_output=True, text=True, timeout=30, check=False).stdout
     assert "installing docker" in output
     assert "docker.io" in (host.folder / "apt").read_text()

@@ -10,6 +10,7 @@ import pytest
 from costing import assuming, declared, estimated, lines, month, of, usd
 
 from infra.catalog import prices, tpu
+from infra.catalog.machine_prices import machine_hour
 from infra.cost.jobs import at_most
 from infra.declared import UNKNOWN, Declared
 from infra.job_plan import JobPlan
@@ -70,6 +71,39 @@ def test_a_nightly_run_is_counted_with_all_it_may_use() -> None:
     assert month(found["memory"]) == usd(waits / VCPU * GIB / 2, waits / VCPU * GIB / 2, longest / VCPU * GIB / 2)
 
 
+def on_vertex(machine: dict[str, Any], *ways: str, **change: Any) -> str:
+    body = {"jobSpec": {"workerPoolSpecs": [{"machineSpec": machine}]}}
+    ways_of = [{"provisioning": way, "form": "custom-job", "custom_job": body} for way in ways]
+    return plan("on-demand", machines=ways_of, zones=["us-central1"], region="us-central1", **change)
+
+
+def test_a_custom_job_is_priced_as_vertex_ai_trains() -> None:
+    """
+    A3 High in us-central1: 88.4899999 USD an hour on Compute Engine, of which Vertex AI takes 1.141455. With Spot, Compute Engine's price and
+    a fee of 0.148887 of the one on demand; at most the one on demand. What its disk costs no source says.
+    """
+    h100 = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+    said = on_vertex(h100, "spot", "on-demand", machine_type="a3-highgpu-8g", accelerator_type="nvidia-h100-80gb", chips=8)
+    found = of("train", job(said), clock())
+    hours = NIGHTS * 2
+    dear = Decimal("88.4899999") * Decimal("1.141455")
+    spot = machine_hour("a3-highgpu-8g", "us-central1", "spot").usd + Decimal("88.4899999") * Decimal("0.148887")
+    line = found["a3-highgpu-8g on Vertex AI spot, on-demand"]
+    assert month(line) == usd(hours * spot, hours * spot, hours * dear)
+    assert found["boot disk"].status == "unknown"
+    most = at_most(JobPlan.model_validate_json(said))
+    assert most is not None
+    assert most.quantize(Decimal("0.01")) == (dear * 2).quantize(Decimal("0.01"))
+
+
+def test_a_tpu_on_vertex_ai_has_no_price() -> None:
+    """No source has one: it is unknown, and not that of Compute Engine."""
+    said = on_vertex({"machineType": "ct6e-standard-4t", "tpuTopology": "2x2"}, "on-demand")
+    line = of("train", job(said), clock())["ct6e-standard-4t on Vertex AI on-demand"]
+    assert (line.status, line.usd_month) == ("unknown", None)
+    assert at_most(JobPlan.model_validate_json(said)) is None
+
+
 def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:
     """Spot, then on demand: low and expected are Spot's price, high the one on demand; the other way round expected is the dear one."""
     hours = NIGHTS * 2 * 4
@@ -81,6 +115,37 @@ def test_of_several_ways_the_first_is_expected_and_the_dearest_may_be() -> None:
     said = f"low: spot, {chip('spot').normalize():f}; high: on-demand, {chip('on-demand').normalize():f}"
     assert spot_first.note == f"30.4 runs of 120 min; Spot prices change monthly; {said}"
     assert dear_first.note.endswith(said)
+
+
+def gpu_plan(*ways: str, **change: Any) -> str:
+    zone = {"region": "asia-east1", "zones": ["asia-east1-a"]}
+    return plan(*ways, **zone, machine_type="n1-standard-8", accelerator_type="nvidia-tesla-t4", chips=2, **change)
+
+
+def test_a_machine_with_gpus_has_a_line_for_each() -> None:
+    """In Taiwan n1-standard-8 is 0.439996 an hour and a T4 0.35; as Spot 0.08608 and 0.1664: two of them, two hours a night."""
+    hours = NIGHTS * 2
+    found = of("train", job(gpu_plan("spot", "on-demand")), clock())
+    machine, gpus = found["n1-standard-8 spot, on-demand"], found["2 x nvidia-tesla-t4 spot, on-demand"]
+    assert month(machine) == usd(hours * Decimal("0.08608"), hours * Decimal("0.08608"), hours * Decimal("0.439996"))
+    assert month(gpus) == usd(hours * Decimal("0.3328"), hours * Decimal("0.3328"), hours * Decimal("0.7"))
+    assert at_most(JobPlan.model_validate_json(gpu_plan("spot"))) == 2 * (Decimal("0.439996") + Decimal("0.7"))
+
+
+def test_gpus_that_are_built_in_are_in_the_machine() -> None:
+    """g2-standard-8 in Taiwan is 0.9884116 an hour, its L4 included."""
+    said = {"machine_type": "g2-standard-8", "accelerator_type": "nvidia-l4", "chips": 1}
+    found = of("train", job(plan("on-demand", region="asia-east1", zones=["asia-east1-a"], **said)), clock())
+    assert month(found["g2-standard-8 on-demand"]) == usd(NIGHTS * 2 * Decimal("0.9884116"))
+    assert not any("nvidia" in what for what in found)
+
+
+def test_a_gpu_without_a_price_is_unknown() -> None:
+    """Nobody has a price of a T4 in us-east5, though one of the machine: what a run costs at most is then unknown."""
+    text = json.dumps(json.loads(gpu_plan("on-demand")) | {"region": "us-east5"})
+    found = of("train", job(text), clock())
+    assert found["2 x nvidia-tesla-t4 on-demand"].status == "unknown"
+    assert at_most(JobPlan.model_validate_json(text)) is None
 
 
 def test_a_reservation_is_more_than_its_runs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import json
 import os
 import shutil
@@ -120,3 +121,4 @@ def region(tmp_path: Path) -> Iterator[Callable[[dict[str, Any]], Region]]:
         pytest.skip("there is no engine on this machine: python -m infra.local.engine.build")
     yield lambda config: Region(tmp_path, config)
     process.stop(Home.of(tmp_path).sandbox)
+    gc.collect()  # what a command left open fails this test, not a later one

@@ -39,13 +39,15 @@ def shop(base: dict[str, Any]) -> dict[str, Any]:
             "provisioning": ["spot"],
             "max_run_minutes": 60,
             "save_every_steps": 10,
+            "schedule": "0 2 * * *",
+            "timezone": "Asia/Taipei",
             "data": {"clicks": "clicks/", "pictures": "pictures/"},
             "registers": "recommender",
         }
     }
     base["accelform:models"] = {"recommender": {"workload": "serve_recommender", "accept_if": "recall_at_50 >= 0.98 * champion"}}
     guards = {"p95_ms": 10_000, "error_rate": 0.01}  # this machine may be busy: what is guarded here are errors
-    rollout = {"traffic_percent": [50, 100], "hold_minutes": 10, "guards": guards}
+    rollout = {"traffic_percent": [50, 100], "hold_minutes": 60, "begin": "09:00", "guards": guards}
     base["accelform:endpoints"] = {
         "recommend": {"callers": [], "model": "recommender", "machine_type": "n1-standard-2", "rollout": rollout}
     }
@@ -109,6 +111,7 @@ def test_two_nights(shop: dict[str, Any], region: Callable[[dict[str, Any]], Reg
     assert (night["run"]["outcome"], [answer["version"] for answer in night["answers"]]) == ("promoted", ["2", "2"])
     assert len(night["measured"]) == 2
     assert len(night["machines"]) == 1
+    assert [one["to"][11:13] for one in night["moved"]] == ["09", "10", "11"]
     champions = [one["versionId"] for one in versions(base) if "champion" in one.get("versionAliases", [])]
     assert champions == ["2"]
     assert processes(base) == []

@@ -35,8 +35,12 @@ def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, A
 
 
 def test_plain_pulumi_works_in_a_prepared_shell(everything: dict[str, Any], region: Make) -> None:
-    """The same stack by `pulumi` alone, with the policy pack, is the one that our commands know."""
-    here = region(everything)
+    """The same stack by `pulumi` alone, with the policy pack, is the one that our commands know; a machine with GPUs is in it."""
+    lab = {"machine_type": "n1-standard-8", "accelerator_type": "nvidia-tesla-t4", "accelerator_count": 1, "zone": "us-east5-a"}
+    confirmed = [{"what": "nvidia-tesla-t4", "zone": "us-east5-a", "because": "this test needs one there"}]
+    here = region(
+        everything | {"accelform:gpu_vms": {"lab": lab | {"provisioning": "spot", "max_run_minutes": 60}}, "accelform:confirmed": confirmed}
+    )
     pack = ("--policy-pack", "infra/policy", "--stack", STACK, "--non-interactive")
     preview = here.pulumi("preview", *pack)
     assert preview.code == 0, preview.out + preview.err

@@ -83,7 +83,7 @@ def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callab
     assert up.code == 0, up.out + up.err
     assert vertex.shares == {"1": 100}
 
-    google, time = reach.google(spec, vertex.base)
+    google, time = reach.google(spec.project, vertex.base)
     with closing(google), pytest.raises(StoppedError):
         Rollout(google, place, Ends(time.now), lambda event: None).start(Plan("candidate", (10, 100), 600, guards.parse(["p95_ms<80"])))
     at_ten = {"1": 90, "2": 10}

@@ -19,11 +19,21 @@ def slices(base: dict[str, Any]) -> dict[str, Any]:
     return base | {"accelform:region": "us-west4", "accelform:tpu_slices": {"train": SIXTEEN}}
 
 
+CLUSTER = {
+    "accelform:clusters": {"main": {"mode": "standard"}},
+    "accelform:node_pools": {
+        "serve": {"cluster": "main", "machine_type": "g2-standard-8", "provisioning": "spot", "autoscale": {"max": 2}},
+        "gang": {"cluster": "main", "accelerator_type": "v5litepod-16", "zones": ["us-west4-a"], "provisioning": "spot", "autoscale": {}},
+    },
+}
+"""What stands beside the slice, so that one program is enough: a GKE cluster, with a pool of GPUs and one of TPUs. The rest is in test_gke."""
+
+
 def test_a_slice_of_several_hosts_comes_up_stays_and_goes(slices: dict[str, Any], region: Make) -> None:
-    """Up makes its four hosts; a second preview and a refresh find nothing; down leaves nothing."""
-    here = region(slices)
+    """Up makes its four hosts, and the cluster beside it; a second preview and a refresh find nothing; down leaves nothing."""
+    here = region(slices | CLUSTER)
     assert set(here.accelform("up", "--json").changes) == {"create"}
-    assert len([name for name in here.made() if "/zones/us-west4-a/instances/" in name]) == 4
+    assert len([name for name in here.made() if "/zones/us-west4-a/instances/try-tpu-" in name]) == 4  # GKE's nodes are machines too
     pack = ("--stack", STACK, "--non-interactive")
     previewed = here.pulumi("preview", "--expect-no-changes", "--policy-pack", "infra/policy", *pack)
     assert previewed.code == 0, previewed.out + previewed.err

@@ -12,7 +12,7 @@ from tests.in_process import KilledError
 from tests.operate.jobs.night import PROJECT, REGION, Night
 
 
-@pytest.fixture(params=["instance", "group", "node"])
+@pytest.fixture(params=["instance", "group", "node", "custom-job"])
 def night(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Night:
     """A run whose runner was killed: its machine stands."""
     night = Night(form=request.param, **({"hosts": 4, "chips": 16, "accelerator_type": "v6e-16"} if request.param == "group" else {}))

@@ -44,3 +44,22 @@ def test_what_is_in_a_stacks_buckets_goes_and_only_that(sandbox: process.Running
         one["name"] for one in process.ask(sandbox, "GET", "resources")["resources"] if one["service"] == STORAGE and "/o/" in one["name"]
     ]
     assert sorted(found) == ["b/shop-shared/o/.accelform%2Fholds%2Ftryout.json", "b/shop-shared/o/clicks%2Fb.csv"]
+
+
+def test_fails_where_accelerators_would_be_made_anew() -> None:
+    """
+    Whatever makes a pool anew is named with it, and only the pools that the stack file names may be: changing the driver of GPUs would give
+    them back (hashicorp/terraform-provider-google issue 23248).
+    """
+    urn = "urn:pulumi:try::accelform::accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::{}"
+    driver = "nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig.gpuDriverVersion"
+    system = (
+        "urn:pulumi:try::accelform::accelform:cluster:Cluster$gcp:container/cluster:Cluster$gcp:container/nodePool:NodePool::main-system"
+    )
+    replaced = {urn.format("serve"): [driver], urn.format("train"): [], system: ["name"]}
+    with pytest.raises(up.ReplaceError) as caught:
+        up.check_replaced("try", replaced, ["train"])
+    assert f"node_pools.serve: {driver}\n" in str(caught.value)
+    assert "`accelform:allow_replace: [serve]`" in str(caught.value)
+    assert "main-system" not in str(caught.value)
+    up.check_replaced("try", replaced, ["serve", "train"])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from infra.findings import Found
-from infra.operate.doctor_cloud import CloudNeeds
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed
 
 Look = Callable[..., dict[str, Found]]
 
@@ -27,6 +27,20 @@ def test_fails_where_the_zone_has_no_such_type_now(answers: dict[str, Any], look
     assert (found.level, found.fix) == ("failed", "accelform explain tpu_slices.zone; set another zone of us-east5")
     answers[machines] = {}
     assert look(answers)["v6e-1 in us-east5-a"].message.endswith("the zone has no TPU")
+
+
+def test_gpus_are_asked_for_where_they_are_listed(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace) -> None:
+    """Attached ones in the zone's list of accelerators, built-in ones by their machine type."""
+    there = f"/compute/v1/projects/{cloud.project}/zones/us-east5-a"
+    answers[f"{there}/acceleratorTypes"] = {"items": [{"name": "nvidia-tesla-t4"}]}
+    answers[f"{there}/machineTypes"] = {"items": [{"name": "a3-highgpu-8g"}]}
+    attached = GpuNeed("lab", "n1-standard-8", "nvidia-tesla-t4", 1, True, "us-east5-a", "spot", "pd-balanced")
+    built_in = GpuNeed("big", "a2-ultragpu-1g", "nvidia-a100-80gb", 1, False, "us-east5-a", "spot", "pd-balanced")
+    found = look(answers, replace(needs, tpus=(), gpus=(attached, built_in)))
+    assert found["n1-standard-8 with 1 x nvidia-tesla-t4 in us-east5-a"].message == "nvidia-tesla-t4 is there now"
+    missing = found["a2-ultragpu-1g with 1 x nvidia-a100-80gb in us-east5-a"]
+    assert (missing.level, missing.message) == ("failed", "a2-ultragpu-1g is not there now; the zone has a3-highgpu-8g")
+    assert missing.fix == "accelform explain gpu_vms.zone; set another zone of us-east5"
 
 
 def test_asks_the_cloud_tpu_api_where_it_makes_the_machine(

@@ -88,6 +88,19 @@ def test_the_same_reference_leaves_the_file_alone(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns == before
 
 
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    """What it points to is written."""
+    (tmp_path / "kept").mkdir()
+    target, path = tmp_path / "kept" / "stack.yaml", tmp_path / "Pulumi.a.yaml"
+    target.write_text(SPOKEN)
+    path.symlink_to(target)
+    write(path, {"serve": NEW})
+
+    assert path.is_symlink()
+    assert NEW in target.read_text()
+    assert [one.name for one in (tmp_path / "kept").iterdir()] == ["stack.yaml"]
+
+
 @pytest.mark.parametrize("text", ["config:\n  accelform:images: [a]\n", "config: []\n", "a: 1\n", "{"])
 def test_fails_where_there_is_no_place_for_it(tmp_path: Path, text: str) -> None:
     """The file stays as it was."""

@@ -7,12 +7,15 @@ import json
 import re
 import stat
 import tarfile
+import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from googleapiclient.http import MediaInMemoryUpload
 
 from infra.errors import MachineError, SpecError
 from infra.operate import images
@@ -79,6 +82,22 @@ def test_a_source_is_what_the_dockerfile_copies(root: Path) -> None:
     assert tag(archive("serve", root)) != tag(source)
 
 
+def test_what_is_hidden_is_not_sent(root: Path) -> None:
+    """Somebody's secrets and an editor's files would be in a layer."""
+    source = archive("serve", root)
+    (root / "workloads" / ".env").write_text("TOKEN=x")
+    (root / "workloads" / ".ipynb_checkpoints").mkdir()
+    (root / "workloads" / ".ipynb_checkpoints" / "a.py").write_text("x")
+    assert archive("serve", root) == source
+
+
+def test_fails_for_a_file_that_is_not_there(root: Path) -> None:
+    """It is named, with what brings it back."""
+    (root / "requirements" / "image-serve.lock").unlink()
+    with pytest.raises(MachineError, match=r"image-serve.lock: cannot be read, .* serve .*\n  fix: git checkout requirements/"):
+        archive("serve", root)
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_image_of_this_checkout_can_be_packed(name: str) -> None:
     """Within a few megabytes: no virtual environment, no cache."""
@@ -91,14 +110,13 @@ def test_cloud_build_is_asked_for_verified_provenance(google: Google, root: Path
     (built,) = build(CloudBuild(google, PROJECT, "us-east5", "models", PREFIX, root=root), ["serve", "serve"], said.append)
     asked = next(request for request in sent if request.url.path.endswith("/builds") and request.method == "POST")
     body: dict[str, Any] = json.loads(asked.content)
-    kept = google.call("storage.v1", "objects.get", bucket="models", object=body["source"]["storageSource"]["object"])
 
     assert re.fullmatch(rf"{PREFIX}/serve@sha256:[0-9a-f]{{64}}", built.reference)
     assert built.tag == f"{PREFIX}/serve:{tag(archive('serve', root))}"
     assert "built nothing" in built.said
     assert body["options"] == {"requestedVerifyOption": "VERIFIED", "sourceProvenanceHash": ["SHA256"], "logging": "CLOUD_LOGGING_ONLY"}
     assert body["steps"][0]["args"] == ["build", "--file", "workloads/images/serve/Dockerfile", "--tag", built.tag, "."]
-    assert body["source"]["storageSource"]["generation"] == kept["generation"]
+    assert int(body["source"]["storageSource"]["generation"]) > 0
     assert body["images"] == [built.tag]
     assert "serviceAccount" not in body
     assert said[0].startswith("serve: 0.0 MB of source to gs://models/.accelform/sources/serve-src-")
@@ -126,6 +144,81 @@ def test_fails_without_a_bucket(google: Google, root: Path) -> None:
     """What Google refuses is an error of the build."""
     with pytest.raises(BuildError, match="serve: "):
         list(build(CloudBuild(google, PROJECT, "us-east5", "nowhere", PREFIX, root=root), ["serve"], lambda _: None))
+
+
+def sources(google: Google) -> list[str]:
+    """Names of sources that are in the bucket, earlier generations among them."""
+    return [one["name"] for one in google.pages("storage.v1", "objects.list", "items", bucket="models", versions=True)]
+
+
+@pytest.mark.parametrize("prefix", [PREFIX, PREFIX.replace("images", "others")])
+def test_no_source_is_left(google: Google, root: Path, prefix: str) -> None:
+    """However its build ends; not even as an earlier version of the object. Nor that of a command that was killed the day before."""
+    body = MediaInMemoryUpload(b"old", mimetype="application/gzip")
+    google.call("storage.v1", "objects.insert", bucket="models", name=f"{images.SOURCES}/train-src-0.tar.gz", media_body=body)
+    google.call("storage.v1", "objects.insert", bucket="models", name="jobs/train/report.json", media_body=body)
+    builder = CloudBuild(google, PROJECT, "us-east5", "models", prefix, root=root)
+    with nullcontext() if prefix == PREFIX else pytest.raises(BuildError):
+        builder.build("serve", lambda _: None)
+    assert sources(google) == [f"{images.SOURCES}/train-src-0.tar.gz", "jobs/train/report.json"]
+    google.time = lambda: time.time() + 25 * 3600
+    (root / "workloads" / "a.py").write_text("a = 3\n")
+    with nullcontext() if prefix == PREFIX else pytest.raises(BuildError):
+        builder.build("serve", lambda _: None)
+    assert sources(google) == ["jobs/train/report.json"]
+
+
+def test_a_build_that_is_interrupted_is_cancelled(google: Google, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it, and its source is gone."""
+
+    def interrupted(*words: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(google, "awaited", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        CloudBuild(google, PROJECT, "us-east5", "models", PREFIX, root=root).build("serve", lambda _: None)
+    parent = f"projects/{PROJECT}/locations/us-east5"
+    (build,) = google.call(images.API, "projects.locations.builds.list", parent=parent)["builds"]
+    assert (build["status"], sources(google)) == ("CANCELLED", [])
+
+
+DIGEST = f"sha256:{'cd' * 32}"
+
+
+@pytest.mark.parametrize("tool", [None, "docker"])
+def test_what_was_built_before_is_not_built_again(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Any) -> None:
+    """The repository lets no tag move: a second push of it would be refused, after all of the build."""
+    a_tool(tmp_path / "bin", "docker", code=1)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(f"{request.method} {request.url.path}")
+        where = f"projects/{PROJECT}/locations/us-east5/repositories/images/packages/serve"
+        return httpx.Response(200, json={"version": f"{where}/versions/{DIGEST}"})
+
+    with httpx.Client(transport=httpx.MockTransport(answer)) as http:
+        google = Google(Settings(HOST), lambda _: False, http=http, time=lambda: 0.0)
+        one = LocalBuild(tool, PREFIX, root, google) if tool else CloudBuild(google, PROJECT, "us-east5", "models", PREFIX, root=root)
+        (built,) = build(one, ["serve"], lambda _: None)
+    assert (built.reference, built.said) == (f"{PREFIX}/serve@{DIGEST}", images.SAME)
+    tag_of = f"projects/{PROJECT}/locations/us-east5/repositories/images/packages/serve/tags/{tag(archive('serve', root))}"
+    assert asked == [f"GET /artifactregistry.googleapis.com/v1/{tag_of}"]
+
+
+@pytest.mark.parametrize("said", [{}, {"version": "x"}, {"version": f"a/{DIGEST}x"}, {"version": 3}])
+def test_an_odd_answer_is_no_image(root: Path, said: dict[str, Any]) -> None:
+    with httpx.Client(transport=httpx.MockTransport(lambda request: httpx.Response(200, json=said))) as http:
+        google = Google(Settings(HOST), lambda _: False, http=http, time=lambda: 0.0)
+        assert images.pushed(google, PREFIX, "serve", "src-0") == ""
+
+
+def test_the_stacks_own_account_builds_where_there_is_one(google: Google) -> None:
+    """Else nobody is named, and Cloud Build takes the project's own."""
+    email = f"try-builder@{PROJECT}.iam.gserviceaccount.com"
+    assert images.account_of(google, PROJECT, email) == ""
+    google.call("iam.v1", "projects.serviceAccounts.create", name=f"projects/{PROJECT}", body={"accountId": "try-builder"})
+    assert images.account_of(google, PROJECT, email) == email
 
 
 SCRIPT = """#!/bin/sh

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from infra.findings import Found
-from infra.operate.doctor_cloud import CloudNeeds, inspect
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, inspect
 
 Look = Callable[..., dict[str, Found]]
 
@@ -59,6 +59,23 @@ def test_a_slice_counts_its_hosts(answers: dict[str, Any], needs: CloudNeeds, lo
             assert (found.level, found.message) == ("failed", f"{metric}: limit {count - 1}, used 0, wanted {count}")
             answers[where]["quotas"] = [line(metric, count)]
             assert look(answers, replace(needs, tpus=(slice_of_four,)))[check].level == "ok"
+
+
+T4 = GpuNeed("lab", "n1-standard-8", "nvidia-tesla-t4", 2, True, "us-east5-a", "spot", "pd-balanced", 50)
+
+
+def test_gpus_count_in_both_scopes(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace) -> None:
+    """By kind and way of buying in the region, all kinds together in the project; what no list tells is not known."""
+    wants = replace(needs, tpus=(), gpus=(T4, replace(T4, accelerator_type="nvidia-h200-141gb", provisioning="reservation")))
+    regional = [line("PREEMPTIBLE_NVIDIA_T4_GPUS", 1), line("SSD_TOTAL_GB", 100), line("INSTANCES", 2), line("NVIDIA_T4_GPUS", 8)]
+    answers[f"/compute/v1/projects/{cloud.project}/regions/us-east5"]["quotas"] = regional
+    answers[f"/compute/v1/projects/{cloud.project}"]["quotas"] = [line("GPUS_ALL_REGIONS", 3)]
+    said = [one.message for one in inspect(wants, connect=cloud.transport(answers)) if one.check.startswith("quota")]
+    assert "PREEMPTIBLE_NVIDIA_T4_GPUS: limit 1, used 0, wanted 2" in said
+    assert "GPUS_ALL_REGIONS: limit 3, used 0, wanted 4" in said
+    assert "SSD_TOTAL_GB: limit 100, used 0, wanted 100" in said
+    assert "NVIDIA_H200_GPUS is not told: whether there is quota for the GPUs is not known" in said
+    assert not any(one.startswith("NVIDIA_T4_GPUS") for one in said)
 
 
 def test_warns_of_a_project_shut_to_accelerators(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:

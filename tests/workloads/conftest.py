@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import socket
 import threading
 import warnings
@@ -53,6 +54,14 @@ def bucket(storage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield BUCKET
     files._client()._http.close()
     files._client.cache_clear()
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """For a program that listens for SIGTERM in the tests' process: afterwards this one does not."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,24 @@ def test_refuses_other_devices(platforms: list[str], said: str) -> None:
     assert str(refused.value) == said
 
 
+@pytest.mark.parametrize(
+    ("platforms", "said"),
+    [
+        (["cpu"], "0 GPU devices, expected 2 (nvidia-l4, 2 GPUs on 1 host); there are 1 cpu; is it the image's JAX that has no CUDA?"),
+        (["gpu"], "1 GPU devices, expected 2 (nvidia-l4, 2 GPUs on 1 host)"),
+        (["gpu"] * 3, "3 GPU devices, expected 2 (nvidia-l4, 2 GPUs on 1 host)"),
+        (["tpu"] * 2, "0 GPU devices, expected 2 (nvidia-l4, 2 GPUs on 1 host); there are 2 tpu; is it the image's JAX that has no CUDA?"),
+    ],
+)
+def test_counts_gpus(platforms: list[str], said: str) -> None:
+    """Each GPU is one device, by either name of its platform; anything else is refused, with what was seen."""
+    devices.compare(settings("nvidia-l4", 2), ["gpu", "gpu"], processes=1, simulated=False)
+    devices.compare(settings("nvidia-l4", 2), ["cuda", "cuda"], processes=1, simulated=False)
+    with pytest.raises(devices.DevicesError) as refused:
+        devices.compare(settings("nvidia-l4", 2), platforms, processes=1, simulated=False)
+    assert str(refused.value) == said
+
+
 def test_takes_what_is_declared() -> None:
     """The right number is fine: of TPU, or of the processor where that is said."""
     devices.compare(settings(), ["tpu"] * 8, processes=1, simulated=False)

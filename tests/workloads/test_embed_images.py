@@ -6,7 +6,6 @@ import argparse
 import io
 import json
 import signal
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,9 @@ SHARD = 4
 
 
 @pytest.fixture(autouse=True)
-def _signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The program listens for SIGTERM: afterwards the tests' process does not. Its devices are not looked at: this process has some already."""
+def _here(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
+    """Devices are not looked at: this process has some already."""
     monkeypatch.setattr(devices, "start", lambda settings: None)
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 def picture(number: int, mode: str = "RGB", form: str = "PNG") -> bytes:

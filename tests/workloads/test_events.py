@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.workloads.events import curves, events
+from tests.workloads.jobs import ROOT
 from workloads.contract import TrainSettings
 from workloads.events import VARIABLE, Events
 from workloads.files import Folder
@@ -63,3 +65,11 @@ def test_vertex_ai_says_where(settings: TrainSettings, tmp_path: Path) -> None:
     Events(settings, environment=there).send()
     assert [name.startswith("events.out.tfevents.") for name in Folder(f"{tmp_path}/vertex/logs").names()] == [True]
     assert not Path(settings.output).exists()
+
+
+@pytest.mark.parametrize("image", ["train", "tf"])
+def test_images_that_train_have_the_format(image: str) -> None:
+    """TensorBoard comes with TensorFlow there: nobody asks for it by name yet."""
+    locked = (ROOT / "requirements" / f"image-{image}.lock").read_text(encoding="utf-8")
+
+    assert re.search(r"^tensorboard==2\.", locked, re.MULTILINE)

@@ -1,17 +1,31 @@
-"""What the guide to serving names is there."""
+"""What guides name is there, and what they say to type is taken."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from ruamel.yaml import YAML
 
-from workloads.contract import ServeSettings
+from infra.stack import StackSpec
+from workloads import embed_images, events, vision
+from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
+from workloads.files import Folder
+from workloads.job import PROGRAMS
+from workloads.recommender import data, metrics
+from workloads.recommender.data import Clicks
 from workloads.serving import app
 from workloads.serving.metrics import Metrics
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "serve.md").read_text(encoding="utf-8")
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+GUIDE = (GUIDES / "serve.md").read_text(encoding="utf-8")
+OURS = {name: (GUIDES / f"{name}.md").read_text(encoding="utf-8") for name in ("embed-images", "train-the-recommender")}
 
 
 def test_variables_of_the_guide_are_the_contracts() -> None:
@@ -40,3 +54,78 @@ def test_figures_of_the_guide_are_counted(name: str) -> None:
 def test_routes_of_the_guide_are_answered() -> None:
     for route in (app.LIVE_ROUTE, app.READY_ROUTE, app.METRICS_ROUTE, app.CLICKS_ROUTE, app.VARIANT_HEADER, app.VERSION_HEADER):
         assert f"`{route}`" in GUIDE or f" {route}`" in GUIDE
+
+
+def block(name: str) -> dict[str, Any]:
+    """The part of a stack file that a guide has."""
+    [text] = re.findall(r"^```yaml\n(.*?)^```", (GUIDES / f"{name}.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return dict(YAML(typ="safe", pure=True).load(text))
+
+
+def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
+    text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")
+    job = StackSpec.load(stack_file(base | block("maxtext"))).jobs["sft"]
+    told = {f"WL_{name.upper()}" for name in TrainSettings.__slots__} | {f"{DATA_PREFIX}{name.upper()}" for name in job.data}
+
+    assert (job.command, job.program) == (["bash", "-c"], None)
+    assert set(re.findall(r"\$(\w+)", job.args[0])) == {"WL_OUTPUT", "WL_DATA_CHECKPOINT", "WL_DATA_CHAT"}
+    assert set(re.findall(r"\bWL_[A-Z_]+\b", text)) <= told
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One command after the other, in an empty folder: data is made up; a job's arguments and its variables are those that it takes."""
+    monkeypatch.chdir(tmp_path)
+    said, begun = {}, []
+    for line in re.findall(r"^    (export .*|python -m workloads.*)$", OURS[name], re.MULTILINE):
+        words = shlex.split(line)
+        if words[0] == "export":
+            said |= dict(word.split("=") for word in words[1:])
+        elif words[2] == "workloads.recommender.data":
+            assert data.main([*words[3:], "--rows", "300"]) == 0
+        else:
+            program = PROGRAMS[words[3]]
+            options = importlib.import_module(program.module).parser(program.name).parse_args(words[4:])
+            settings = TrainSettings.read(said)
+            assert program.lacks(words[4:], settings.data) == ()
+            if not getattr(options, "example", False):
+                assert all(Folder(folder).names() for folder in settings.data.values())
+            begun.append(program.name)
+    assert begun
+
+
+def test_variables_of_a_custom_job_are_the_contracts() -> None:
+    """Its environment is read, and each replica is another worker; as many as there are hosts."""
+    (text,) = re.findall(r"^( {4}serviceAccount:.*?)(?=^\S)", OURS["embed-images"], re.MULTILINE | re.DOTALL)
+    first, others = YAML(typ="safe", pure=True).load(text)["workerPoolSpecs"]
+    settings = TrainSettings.read({one["name"]: one["value"] for one in first["containerSpec"]["env"]})
+    count = first["replicaCount"] + others["replicaCount"]
+
+    assert others["containerSpec"] == first["containerSpec"]
+    assert (first["replicaCount"], count, settings.chips) == (1, settings.hosts, settings.hosts)
+    program, *arguments = first["containerSpec"]["args"]
+    embed_images.parser(program).parse_args(arguments)
+    assert PROGRAMS[program].lacks(arguments, settings.data) == ()
+    assert set(settings.data) == {"pictures", vision.MODEL}
+
+
+def test_metrics_of_the_guide_are_those_that_are_reported() -> None:
+    """All of them, by name."""
+    nobody = np.zeros(0, np.int64)
+    empty = Clicks(*(np.zeros(0, np.int32) for _ in range(5)), np.zeros((0, 8), np.int32), ("",))
+    reported = metrics.retrieval(lambda some: some.item[:, None], empty, 100, nobody, nobody, 50)
+    named = set(re.findall(r"`([a-z]+_(?:recall_at|ndcg_at|at)_[0-9]+)`", OURS["train-the-recommender"]))
+
+    assert {name for name in reported if name.endswith("_50")} <= named <= set(reported)
+    for variable in (events.VARIABLE, f"`{events.LOGS}/`"):
+        assert variable in OURS["train-the-recommender"]
+
+
+def test_the_block_of_serving_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """The endpoint serves the model that the command before it uploads."""
+    spec = StackSpec.load(stack_file(base | block("serve")))
+    uploaded = re.search(r"--model-id=(\S+)", GUIDE)
+
+    assert uploaded
+    assert spec.endpoints["older"].model == f"projects/{spec.project}/locations/{spec.region}/models/{uploaded[1]}@default"

@@ -77,6 +77,7 @@ def test_fails_with_all_problems_at_once() -> None:
         *(("AIP_PREDICT_ROUTE", text) for text in ("predict", "/a b", "/ü", " /a", "/a\n")),
         *(("WL_MAX_INSTANCES", text) for text in ("0", "-1", "1.5")),
         ("WL_CLICKS", "gs://a-bucket/clicks"),
+        *((name, text) for name in ("WL_VARIANT", "WL_VERSION") for text in ("新版", "a\nb", "a" * 201, " a", "a\udcff")),
     ],
 )
 def test_fails_for_odd_values(variable: str, text: str) -> None:

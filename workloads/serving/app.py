@@ -92,6 +92,8 @@ class App:
         try:
             asked = body.request(await body.read(request.stream(), self._settings.max_request_bytes), self._settings.max_instances)
             answers = await asyncio.get_running_loop().run_in_executor(self._threads, self._answers, engine, asked)
+            # In here: what JSON cannot carry, such as NaN, is a prediction that failed.
+            return JSONResponse({"predictions": [_refusal(one) if isinstance(one, InstanceError) else one for one in answers]})
         except BodyError as wrong:
             return error(wrong.code, str(wrong))
         except ParametersError as wrong:
@@ -101,7 +103,6 @@ class App:
         except Exception:
             _log.exception("a prediction failed")
             return error(500, "the prediction failed; the server's log says why")
-        return JSONResponse({"predictions": [_refusal(one) if isinstance(one, InstanceError) else one for one in answers]})
 
     def _answers(self, engine: Engine, asked: body.Body) -> list[object]:
         """

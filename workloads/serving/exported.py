@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.contract import HEADER
 from workloads.serving.engine import ArtefactError, InstanceError, ParametersError
 
 FORMAT = "accelform-model/1"
@@ -105,6 +106,8 @@ class Exported:
             return int(said["shape"][1]) if len(said["shape"]) > 1 else None
 
         self.version = str(signature["run_id"])
+        if not HEADER.fullmatch(self.version):
+            raise ValueError(f"run_id {ascii(self.version)[:60]} cannot be said in a header")
         self._inputs = []
         for said in signature["inputs"]:
             names = vocabulary(said.get("vocabulary"))
@@ -126,12 +129,15 @@ class Exported:
         Raises:
             ArtefactError: It is another one.
         """
-        answers = self.predict(self._example["instances"], {})
-        for place, (wanted, got) in enumerate(zip(self._example["predictions"], answers, strict=True)):
-            if isinstance(got, InstanceError):
-                raise ArtefactError(f"it refuses instance {place} of its own example: {got}")
-            if problem := _difference(wanted, got):  # type: ignore[arg-type]
-                raise ArtefactError(f"it does not answer its own example as in training: instance {place}: {problem}")
+        try:
+            answers = self.predict(self._example["instances"], {})
+            for place, (wanted, got) in enumerate(zip(self._example["predictions"], answers, strict=True)):
+                if isinstance(got, InstanceError):
+                    raise ArtefactError(f"it refuses instance {place} of its own example: {got}")
+                if problem := _difference(wanted, got):  # type: ignore[arg-type]
+                    raise ArtefactError(f"it does not answer its own example as in training: instance {place}: {problem}")
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as wrong:  # also jax's, of shapes that do not go together
+            raise ArtefactError(f"its example is none of it: {type(wrong).__name__}: {wrong}") from None
         for size in SIZES:
             self._arrays([self._row(self._example["instances"][0])] * size)
 
@@ -244,5 +250,8 @@ def _listed(value: Any) -> list[Any]:
 
 def _short(value: object) -> str:
     """A value that somebody sent, so that it fits in a sentence."""
-    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    try:
+        text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    except RecursionError:  # a body may be nested a little deeper than what writes it again
+        text = "something nested too deeply"
     return text if len(text) <= 60 else f"{text[:57]}..."

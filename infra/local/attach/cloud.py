@@ -15,6 +15,7 @@ from infra.sandbox.endpoints import is_local
 SECONDS = 30.0
 COMPUTE = "compute.googleapis.com/compute/v1"
 TPU = "tpu.googleapis.com/v2"
+RUN = "run.googleapis.com/v2"
 VERTEX = "aiplatform.googleapis.com/v1"
 
 
@@ -40,7 +41,7 @@ class Sandbox:
 
     def machine(self, entry: dict[str, Any]) -> dict[str, Any] | None:
         """A machine of the ledger, as its service answers it; None where it is gone."""
-        root = TPU if entry["kind"] == "node" else COMPUTE
+        root = {"node": TPU, "custom-job": VERTEX}.get(entry["kind"], COMPUTE)
         found: dict[str, Any] | None = self._asked("GET", f"{root}/{entry['name']}", missing=True)
         return found
 
@@ -53,6 +54,10 @@ class Sandbox:
         """The version of a model that is deployed."""
         found: dict[str, Any] = self._asked("GET", f"{VERTEX}/{deployed['model']}@{deployed['modelVersionId']}")
         return found
+
+    def cancel(self, execution: str) -> None:
+        """Ends an execution of a Cloud Run job."""
+        self._asked("POST", f"{RUN}/{execution}:cancel", {}, missing=True)
 
     def write(self, location: str, body: dict[str, Any]) -> None:
         """An object of JSON: `gs://BUCKET/NAME`."""

@@ -20,6 +20,8 @@ from infra.local.attach.process import Process
 NOTICE_SECONDS = 10.0
 """Between SIGTERM and SIGKILL. Source: https://cloud.google.com/run/docs/container-contract, "job termination", read 2026-11."""
 
+SWEEPS = "--sweep"
+"""Argument of a runner that looks after all jobs."""
 LOOKS_SECONDS = 0.05
 KILLED = 137
 
@@ -50,6 +52,7 @@ class Executions:
     def step(self) -> None:
         self._ended = False
         waiting = {(one["name"], one["task"], one["attempt"]): one for one in self._sandbox.own("GET", "executions")["executions"]}
+        self._leave_out(waiting)
         for key, said in waiting.items():
             if key not in self._running and said["state"] == "pending":
                 self._start(key, said)
@@ -69,6 +72,20 @@ class Executions:
                 self._say(f"{_short(attempt.said)} ended with {code}")
                 if key in waiting:
                     self._moved(attempt.said, "failed" if code else "succeeded", exit_code=code)
+
+    def _leave_out(self, waiting: dict[tuple[str, int, int], dict[str, Any]]) -> None:
+        """
+        Cancels sweeps that would begin at one real moment, as the clock was moved over their hours: the last one sees all that they would.
+        """
+        sweeps: dict[str, list[tuple[str, int, int]]] = {}
+        for key, said in waiting.items():
+            if said["state"] == "pending" and SWEEPS in said["args"]:
+                sweeps.setdefault(said["name"].rpartition("/executions/")[0], []).append(key)
+        for *others, _ in sweeps.values():
+            for key in others:
+                self._sandbox.cancel(waiting.pop(key)["name"])
+            if others:
+                self._say(f"the clock was moved over {len(others)} sweeps, which are cancelled: the last one sees what they would have")
 
     def _start(self, key: tuple[str, int, int], said: dict[str, Any]) -> None:
         try:

@@ -19,6 +19,7 @@ from infra.local.attach.process import Process
 from infra.operate.jobs.desk import CONTAINER_LOG
 from infra.operate.jobs.words import host_word
 
+KINDS = ("instance", "node")
 RUNS = ("RUNNING", "READY")
 NOT_STARTED = 125
 """Exit code of a container that could not be started, as `docker run` has it."""
@@ -77,9 +78,14 @@ class Hosts:
         """Keys of those whose containers have ended."""
         return [key for key, machine in self._known.items() if machine.done]
 
-    def step(self) -> None:
-        """Starts what is to start, ends what is to end, and says how it ended."""
-        every = {entry["key"]: entry for entry in self._sandbox.own("GET", "machines")["machines"] if entry["container"]}
+    def step(self, entries: list[dict[str, Any]]) -> None:
+        """
+        Starts what is to start, ends what is to end, and says how it ended.
+
+        Args:
+            entries: The sandbox's ledger.
+        """
+        every = {entry["key"]: entry for entry in entries if entry["container"] and entry["kind"] in KINDS}
         there = {key: entry for key, entry in every.items() if entry["ended"] is None}
         for key, entry in there.items():
             if key not in self._known and (body := self._sandbox.machine(entry)) is not None:

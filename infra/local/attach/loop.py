@@ -11,6 +11,7 @@ from typing import Self
 
 from infra.errors import MachineError
 from infra.local.attach.cloud import Sandbox
+from infra.local.attach.custom_jobs import CustomJobs
 from infra.local.attach.executions import Executions
 from infra.local.attach.hosts import Hosts
 from infra.local.attach.lines import Speaker
@@ -51,6 +52,7 @@ class Attached:
         self._sandbox = Sandbox(base)
         self._holder = f"attach-{os.getpid()}-{id(self)}"
         self.hosts = Hosts(self._sandbox, say, notice, heard)
+        self.custom_jobs = CustomJobs(self._sandbox, say, notice, heard)
         self.executions = Executions(self._sandbox, say, heard)
         self.models = Models(self._sandbox, say, met)
 
@@ -63,7 +65,7 @@ class Attached:
     @property
     def busy(self) -> bool:
         """Whether something is left to do."""
-        return self.hosts.busy or self.executions.busy or self.models.busy
+        return self.hosts.busy or self.custom_jobs.busy or self.executions.busy or self.models.busy
 
     def step(self) -> None:
         """
@@ -73,13 +75,16 @@ class Attached:
             MachineError: The sandbox does not answer.
         """
         self._hold(HOLD_SECONDS)
-        self.hosts.step()
+        entries = self._sandbox.own("GET", "machines")["machines"]
+        self.hosts.step(entries)
+        self.custom_jobs.step(entries)
         self._hold(HOLD_SECONDS)
         self.executions.step()
         self.models.step()
 
     def _hold(self, seconds: float) -> None:
-        self._sandbox.own("POST", "busy", {"holder": self._holder, "seconds": seconds, "done": [*self.hosts.done, *self.models.done]})
+        done = [*self.hosts.done, *self.custom_jobs.done, *self.models.done]
+        self._sandbox.own("POST", "busy", {"holder": self._holder, "seconds": seconds, "done": done})
 
     def run(self, *, once: bool = False, until: Callable[[], bool] = lambda: False) -> None:
         """Goes on until *until*; with *once*, until nothing is left to do."""
@@ -92,6 +97,7 @@ class Attached:
     def close(self) -> None:
         """Ends every process: runners let go of their runs, the others end at once."""
         self.hosts.kill()
+        self.custom_jobs.kill()
         self.executions.close()
         self.models.kill()
         with suppress(MachineError):  # the sandbox is gone

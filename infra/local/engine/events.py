@@ -41,7 +41,8 @@ class Outcome:
     code: int = 0
     changes: dict[str, int] = field(default_factory=dict)
     """Operation -> number of resources."""
-    replaced: list[str] = field(default_factory=list)
+    replaced: dict[str, list[str]] = field(default_factory=dict)
+    """URN of what is made anew -> the properties that make it so."""
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
@@ -138,16 +139,15 @@ def _read(line: str, outcome: Outcome) -> Iterator[Step]:
         return
     if begun := event.get("resourcePreEvent"):
         one = _step(begun["metadata"], done=False)
+        if one.op == "replace":
+            outcome.replaced[begun["metadata"]["urn"]] = _causes(begun["metadata"])
         resource = begun["metadata"].get("new") or {}
         if one.op.startswith("create") and resource.get("custom"):
             outcome.unsure[begun["metadata"]["urn"]] = resource
         yield one
     elif ended := event.get("resOutputsEvent"):
         outcome.unsure.pop(ended["metadata"]["urn"], None)
-        one = _step(ended["metadata"], done=True)
-        if one.op == "replace":
-            outcome.replaced.append(f"{one.type} {one.name}")
-        yield one
+        yield _step(ended["metadata"], done=True)
     elif failed := event.get("resOpFailedEvent"):
         yield _step(failed["metadata"], done=True, failed=True)
     elif said := event.get("diagnosticEvent"):
@@ -180,6 +180,12 @@ def _diagnosis(said: dict[str, Any], outcome: Outcome) -> None:
 def _repeats(message: str) -> bool:
     """What the engine adds to every failure, after the failure itself was said."""
     return message in ("update failed", "preview failed", "an unhandled error occurred: Program exited with non-zero exit code: 1")
+
+
+def _causes(metadata: dict[str, Any]) -> list[str]:
+    """The properties that make a resource anew: each by its path where the provider tells, else by their first part."""
+    detailed = metadata.get("detailedDiff") or {}
+    return [path for path, one in detailed.items() if str(one.get("diffKind", "")).endswith("replace")] or (metadata.get("keys") or [])
 
 
 def _step(metadata: dict[str, Any], *, done: bool, failed: bool = False) -> Step:

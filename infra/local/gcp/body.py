@@ -103,15 +103,15 @@ def outputs(row: ResourceType, answer: dict[str, Any], names: Names, written: di
             found = dig(answer, field.rest or name)
             made[name] = _decoded(row, kinds.inputs.get(name), found, name, field, written.get(name))
     if kinds.labelled:
-        made |= labels(answer.get("labels") or {}, written)
+        made |= labels(answer.get(row.labels) or {}, written, row.labels)
     return made
 
 
-def labels(found: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
+def labels(found: dict[str, Any], written: dict[str, Any], name: str = "labels") -> dict[str, Any]:
     """The three outputs of labels: those of the program, those with the provider's own, those that Google has."""
-    own = {key: value for key, value in found.items() if key in (written.get("labels") or {})}
+    own = {key: value for key, value in found.items() if key in (written.get(name) or {})}
     known = {key: value for key, value in found.items() if key in (written.get("pulumiLabels") or own)}
-    return {"labels": own or None, "pulumiLabels": known, "effectiveLabels": found}
+    return {name: own or None, "pulumiLabels": known, "effectiveLabels": found}
 
 
 def _decoded(row: ResourceType, declared: dict[str, Any] | None, found: Any, dotted: str, field: Field, written: Any) -> Any:

@@ -59,7 +59,8 @@ class Check:
 
     def _defaults(self, checked: dict[str, Any], dotted: str) -> list[str]:
         keys = [path.rpartition(".") for path in self.row.defaults]
-        return [key for parent, _, key in keys if parent == dotted and key not in checked]
+        missing = [key for parent, _, key in keys if parent == dotted and key not in checked]
+        return [key for key in missing if not checked.get(self.row.unless.get(f"{dotted}.{key}" if dotted else key, ""))]
 
     def _value(self, value: Any, declared: dict[str, Any], path: Path, dotted: str) -> Any:
         kind = schema.kind(declared)

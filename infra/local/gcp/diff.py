@@ -103,6 +103,9 @@ class Diff:
         part = declared.get("items", {}) | {"replaces": bool(declared.get("replaces"))}
         for index in range(max(len(old), len(new))):
             before, after, found = (one[index] if index < len(one) else None for one in (old, new, state))
+            if index >= len(new) and dotted in self.computed:  # Google fills in the list, and not one of its elements
+                yield Change((*path, index), "DELETE", part["replaces"])
+                continue
             yield from self.values(part, before, after, found, (*path, index), dotted)
 
 

@@ -71,7 +71,8 @@ class Lifecycle:
         answer = self.get(names)
         if answer is None:
             return None
-        written = state or {"labels": answer.get("labels"), "pulumiLabels": answer.get("labels")}
+        found = answer.get(self.row.labels)
+        written = state or {self.row.labels: found, "pulumiLabels": found}
         return Made(self.fill(self.row.id_template, names), self.outputs(answer, names, written))
 
     def update(self, id: str, state: dict[str, Any], old: dict[str, Any], new: dict[str, Any]) -> Made:
@@ -207,7 +208,7 @@ class Lifecycle:
         return made
 
     def _labels(self, inputs: Mapping[str, Any]) -> dict[str, str]:
-        return {**self.client.config.labels, **(inputs.get("labels") or {})}
+        return {**self.client.config.labels, **(inputs.get(self.row.labels) or {})}
 
     def _plain(self, inputs: dict[str, Any]) -> dict[str, Any]:
         plain: dict[str, Any] = without_defaults(inputs)
@@ -292,8 +293,8 @@ class Lifecycle:
         unset: dict[str, Any] = {}
         for name in mine:
             rest = self.row.by_path.get(name, Field(name)).rest or name
-            if name == "labels":
-                unset["labels"] = dict.fromkeys(state.get("effectiveLabels") or {}) | (body.get("labels") or {})
+            if name == self.row.labels:
+                unset[name] = dict.fromkeys(state.get("effectiveLabels") or {}) | (body.get(name) or {})
             elif bodies.dig(body, rest) is None:
                 kind = schema.kind(self.schema.inputs[name])
                 bodies.put(unset, rest, False if kind == "boolean" else None)
@@ -305,7 +306,7 @@ class Lifecycle:
             return inputs
         mine = state.get("pulumiLabels") or {}
         others = {key: value for key, value in (state.get("effectiveLabels") or {}).items() if key not in mine}
-        return inputs | {"labels": others | (inputs.get("labels") or {})}
+        return inputs | {self.row.labels: others | (inputs.get(self.row.labels) or {})}
 
     def _properties(self, update: Update, mine: list[str]) -> list[str]:
         if update.changed_only:
@@ -318,7 +319,7 @@ class Lifecycle:
 
     def _sent(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Inputs with the provider's own labels among them."""
-        return inputs | {"labels": self._labels(inputs)} if self.schema.labelled else inputs
+        return inputs | {self.row.labels: self._labels(inputs)} if self.schema.labelled else inputs
 
 
 def _relative(id: str) -> str:

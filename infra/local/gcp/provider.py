@@ -21,7 +21,7 @@ from infra.provider.server import MadeButNotReadyError, Provider, ProviderError,
 from infra.provider.values import UNKNOWN, Decoded, Unknown, encode, is_empty, without_defaults, written
 
 CONFIG_PREFIX = "gcp:config:"
-COPIES = {"labels": ("pulumiLabels", "effectiveLabels")}
+COPIES = dict.fromkeys(("labels", "resourceLabels"), ("pulumiLabels", "effectiveLabels"))
 """Outputs that repeat an input: what is secret in one is so in the others."""
 
 
@@ -185,10 +185,11 @@ class Gcp(Provider):
         """Inputs, and the labels that follow from them."""
         if not schema.of(row.token).labelled:
             return inputs
-        if isinstance(inputs.get("labels"), Unknown):
+        mine = inputs.get(row.labels)
+        if isinstance(mine, Unknown):
             return inputs | {"pulumiLabels": UNKNOWN, "effectiveLabels": UNKNOWN}
-        all_of_them = {**self._configured().config.labels, **(inputs.get("labels") or {})}
-        return inputs | {"labels": inputs.get("labels"), "pulumiLabels": all_of_them, "effectiveLabels": all_of_them}
+        all_of_them = {**self._configured().config.labels, **(mine or {})}
+        return inputs | {row.labels: mine, "pulumiLabels": all_of_them, "effectiveLabels": all_of_them}
 
     def _imported(self, row: ResourceType, made: Made) -> dict[str, Any]:
         """Inputs that would make what was found: all that is not empty, as Check would leave it."""

@@ -111,6 +111,8 @@ class ResourceType:
     read_query: Mapping[str, str] = field(default_factory=dict)
     delete_query: Mapping[str, str] = field(default_factory=dict)
     updates: tuple[Update, ...] = ()
+    labels: str = "labels"
+    """The input that labels are in, here and at Google."""
     url_only: tuple[str, ...] = ()
     """Inputs that stand in the URL, and not in the body."""
     virtual: Mapping[str, Any] = field(default_factory=dict)
@@ -119,6 +121,8 @@ class ResourceType:
     """Inputs that the official provider acts upon and this one does not: they are refused."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """What Check fills in, by dotted path."""
+    unless: Mapping[str, str] = field(default_factory=dict)
+    """Path of such a default -> the input beside which it is not filled in, if that is true."""
     constants: Mapping[str, Any] = field(default_factory=dict)
     """What the create's body always has."""
     fields: tuple[Field, ...] = ()

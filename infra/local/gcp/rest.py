@@ -12,9 +12,12 @@ from urllib.parse import quote
 import httpx
 
 from infra.local.gcp.config import Config
-from infra.provider.calls import Calls, GoogleError, OperationError, error_of, message_of, object_of, response_of
+from infra.provider.calls import FIRST_POLL_SECONDS, Calls, GoogleError, OperationError, error_of, message_of, object_of, response_of
 
 OPERATION_SECONDS = 30 * 60.0
+ONE_AT_A_TIME = ("container",)
+"""Services that refuse a call while another one runs on the same thing: the official provider asks again until that has ended."""
+BUSY = "failedPrecondition"
 
 
 class Client(Calls):
@@ -80,7 +83,15 @@ class Client(Calls):
         def send() -> httpx.Response:
             return self._http.request(method, url, params=query, json=body, headers=headers)
 
-        return object_of(self.sent(method, url, send, safe=idempotent))
+        deadline, delay = self.now() + OPERATION_SECONDS, FIRST_POLL_SECONDS
+        while True:
+            try:
+                return object_of(self.sent(method, url, send, safe=idempotent))
+            except GoogleError as error:
+                if service not in ONE_AT_A_TIME or error.reason != BUSY or self.now() > deadline:
+                    raise
+            self.wait(delay)
+            delay = min(delay * 2, self.longest_poll_seconds)
 
     def finished(self, service: str, answer: dict[str, Any], project: str) -> dict[str, Any]:
         """
@@ -89,7 +100,7 @@ class Client(Calls):
         Raises:
             OperationError: The operation failed, or did not end in time.
         """
-        poll = _compute_operation(answer, project) or _longrunning(answer)
+        poll = _compute_operation(answer, project) or _container_operation(answer, project) or _longrunning(answer)
         if poll is None:
             return answer
         ended = self.awaited(poll, answer, _done, lambda: self.call("GET", service, poll), OPERATION_SECONDS)
@@ -111,6 +122,13 @@ def _compute_operation(answer: dict[str, Any], project: str) -> str | None:
         if where := answer.get(scope):
             return f"projects/{project}/{scope}s/{where.rpartition('/')[2]}/operations/{answer['name']}"
     return f"projects/{project}/global/operations/{answer['name']}"
+
+
+def _container_operation(answer: dict[str, Any], project: str) -> str | None:
+    """GKE's: `zone` is a region's name, too."""
+    if "operationType" not in answer or "kind" in answer:
+        return None
+    return f"projects/{project}/locations/{answer.get('zone', '')}/operations/{answer.get('name', '')}"
 
 
 def _longrunning(answer: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ The plan is read from the Cloud Run job that runs it: so what is told is of what
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,9 +141,12 @@ class Desk:
         at = moment(self._google.time())
         JsonObject(self._google, f"{records.folder(job.plan.state, run)}/{STOP}").change(lambda before: before or {"who": who, "at": at})
 
-    def logs(self, job: Job, began: str, until: str = "") -> list[dict[str, str]]:
+    def logs(self, job: Job, began: str, until: str = "", tries: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, str]]:
         """
         What runner and machines said from a moment on, oldest first.
+
+        Args:
+            tries: Those of the run: a custom job is known by what Vertex AI called it.
 
         Raises:
             ProviderError: The logs cannot be read.
@@ -154,6 +157,8 @@ class Desk:
         log = f'logName="projects/{self._project}/logs/{CONTAINER_LOG}"'
         chosen = [f'resource.type="cloud_run_job" AND resource.labels.job_name="{task}"']
         chosen += [f'{log} AND jsonPayload.instance.name:"{host}"' for host in hosts]
+        ids = {str(one["machine"]).rpartition("/")[2] for one in tries if one["form"] == "custom-job" and one.get("began")}
+        chosen += [f'resource.type="ml_job" AND resource.labels.job_id="{id}"' for id in sorted(ids)]
         within = f' AND timestamp>="{began}"' + (f' AND timestamp<="{until}"' if until else "")
         # A call each: the sandbox reads comparisons that AND joins.
         return sorted((one for words in chosen for one in self._entries(words + within)), key=lambda one: one["at"])
@@ -190,5 +195,6 @@ def _entry(entry: dict[str, Any]) -> dict[str, str]:
     """Moment, who said it and what, of one entry."""
     payload = entry.get("jsonPayload", {})
     text = entry["textPayload"] if "textPayload" in entry else payload.get("message", json.dumps(payload, sort_keys=True))
-    who = payload.get("instance", {}).get("name") or entry.get("resource", {}).get("labels", {}).get("job_name", "")
+    labels = entry.get("resource", {}).get("labels", {})
+    who = payload.get("instance", {}).get("name") or labels.get("job_name") or labels.get("task_name", "")
     return {"at": str(entry.get("timestamp", "")), "who": str(who), "text": str(text).rstrip("\n")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from infra.job_plan import JobPlan
+from infra.operate.jobs.custom_job import CustomJob
 from infra.operate.jobs.group import Group
 from infra.operate.jobs.instance import Instance
 from infra.operate.jobs.machine import Form, Machine
@@ -36,7 +37,7 @@ class Fleet:
     Args:
         google: Google's APIs.
         plan: The job.
-        zones: Where they may stand.
+        zones: Where they may stand; the region among them where custom jobs may.
         now: Seconds since 1970.
         wait: Waits for seconds.
         say: Is told what is done.
@@ -59,7 +60,8 @@ class Fleet:
         self._wait = wait
         self._say = say
         self._may = may
-        self.forms: dict[str, Form] = {"instance": Instance(google, plan), "group": Group(google, plan), "node": Node(google, plan)}
+        made = (Instance(google, plan), Group(google, plan), Node(google, plan), CustomJob(google, plan))
+        self.forms: dict[str, Form] = {form.form: form for form in made}
 
     def found(self) -> list[Machine]:
         """
@@ -68,7 +70,8 @@ class Fleet:
         Raises:
             ProviderError: That cannot be told.
         """
-        return [machine for zone in self._zones for form in self.forms.values() if (machine := self._look(form, zone))]
+        places = {form: form.at(self._zones) for form in self.forms.values()}
+        return [one for zone in self._zones for form, own in places.items() if zone in own for one in self._every(form, zone)]
 
     def clear(self, keep: Callable[[Machine], bool] = lambda machine: False) -> None:
         """
@@ -79,15 +82,15 @@ class Fleet:
             ProviderError: The cloud refused, or did not answer.
         """
         until = self._now() + GONE_SECONDS
-        told: dict[tuple[str, str], float] = {}
-        refused: dict[tuple[str, str], str] = {}
+        told: dict[tuple[str, ...], float] = {}
+        refused: dict[tuple[str, ...], str] = {}
         waited: list[Machine] = []
         pause = POLL_SECONDS[0]
         while machines := [machine for machine in self._again(waited) or self.found() if not keep(machine)]:
             if self._now() >= until:
                 raise StaysError("\n".join(self._stays(machine, refused) for machine in machines))
             for machine in machines:
-                key = (machine.form, machine.zone)
+                key = _key(machine)
                 if self._now() >= told.get(key, 0.0) + AGAIN_SECONDS and not (machine.phase == "leaving" and key in told):
                     said = self._remove(machine)
                     if said:
@@ -102,13 +105,16 @@ class Fleet:
 
     def _again(self, machines: Iterable[Machine]) -> list[Machine]:
         """Those that are still there: only when none is, all places are looked at once more."""
-        return [there for one in machines if (there := self._look(self.forms[one.form], one.zone))]
+        names: dict[tuple[str, str], set[str]] = {}
+        for one in machines:
+            names.setdefault((one.form, one.zone), set()).add(one.name)
+        return [there for (form, zone), own in names.items() for there in self._every(self.forms[form], zone) if there.name in own]
 
     def _remove(self, machine: Machine) -> str:
         """Tells one to go; empty, or why it cannot in its state."""
         self._may()
         try:
-            self.forms[machine.form].remove(machine.zone)
+            self.forms[machine.form].remove(machine)
         except UnclearError:
             return ""  # whether it goes is seen
         except GoogleError as error:
@@ -119,21 +125,31 @@ class Fleet:
                 self._say(f"{machine.about}: stays, and costs money: {error}")
                 raise
             return str(error)
-        self._say(f"{machine.about}: is deleted")
+        self._say(f"{machine.about}: is {'cancelled' if machine.name and machine.phase != 'ended' else 'deleted'}")
         return ""
 
-    def _stays(self, machine: Machine, refused: dict[tuple[str, str], str]) -> str:
-        said = refused.get((machine.form, machine.zone), "")
+    def dismiss(self, machine: Machine) -> None:
+        """Tells one to go that nobody waits for; the next look finds it if it cannot yet."""
+        if machine.phase != "leaving":
+            self._remove(machine)
+
+    def _stays(self, machine: Machine, refused: dict[tuple[str, ...], str]) -> str:
+        said = refused.get(_key(machine), "")
         why = f": {said}" if said else ""
         return (
             f"the {machine.about}, is there {GONE_SECONDS / 60:.0f} min after it was told to go{why}\n"
             f"  fix: it can go once it has left the state {machine.state}; the sweep tries again every hour"
         )
 
-    def _look(self, form: Form, zone: str) -> Machine | None:
+    def _every(self, form: Form, zone: str) -> list[Machine]:
         try:
-            return form.look(zone)
+            return form.every(zone)
         except GoogleError as error:
             if form.form not in self._used and error.code in NOT_USED and error.code not in TRANSIENT:
-                return None
+                return []
             raise
+
+
+def _key(machine: Machine) -> tuple[str, ...]:
+    """What is told once: a custom job is cancelled, and what is over of it is deleted."""
+    return (machine.form, machine.zone, machine.name, "over" if machine.name and machine.phase == "ended" else "")

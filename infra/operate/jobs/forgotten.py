@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from infra import names
 from infra.job_plan import JobPlan
 from infra.labels import JOB_LABEL, STACK_LABEL
-from infra.operate.jobs import instance, node
+from infra.operate.jobs import custom_job, instance, node
 from infra.operate.jobs.fleet import NOT_USED
 from infra.operate.jobs.runner import ENDED
 from infra.operate.journal import Journal
@@ -35,7 +35,7 @@ def plans(google: Google, known: Sequence[JobPlan]) -> list[JobPlan]:
     """
     of = {plan.job for plan in known}
     machines: dict[str, set[str]] = {}
-    for job, zone in [*_instances(google, known[0]), *_nodes(google, known)]:
+    for job, zone in [*_instances(google, known[0]), *_nodes(google, known), *_custom_jobs(google, known)]:
         machines.setdefault(job, set()).add(zone)
     found = []
     for job in sorted({*machines, *_journals(google, known[0])} - of):
@@ -95,3 +95,17 @@ def _nodes(google: Google, known: Sequence[JobPlan]) -> Iterator[tuple[str, str]
         labels = one.get("labels", {})
         if labels.get(STACK_LABEL) == known[0].stack and labels.get(JOB_LABEL):
             yield str(labels[JOB_LABEL]), str(one["name"]).split("/")[3]
+
+
+def _custom_jobs(google: Google, known: Sequence[JobPlan]) -> Iterator[tuple[str, str]]:
+    """
+    Job and region of each custom job. Without a job that uses Vertex AI the sweep may not ask it: what the last one left ends by its
+    `timeout`.
+    """
+    if not any(plan.uses_vertex for plan in known):
+        return
+    parent = f"projects/{known[0].project}/locations/{known[0].region}"
+    wanted = f"labels.{STACK_LABEL}={known[0].stack}"
+    for one in google.pages(custom_job.API, f"{custom_job.JOBS}.list", "customJobs", place=known[0].region, parent=parent, filter=wanted):
+        if job := one.get("labels", {}).get(JOB_LABEL):
+            yield str(job), known[0].region

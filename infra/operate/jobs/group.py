@@ -9,13 +9,13 @@ Source: https://docs.cloud.google.com/compute/docs/instance-groups/set-mig-aic, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infra.job_plan import JobPlan
 from infra.labels import RUN_KEY
 from infra.operate.jobs import instance
-from infra.operate.jobs.machine import Machine, Order, Phase
+from infra.operate.jobs.machine import Machine, Order, Phase, in_zones
 from infra.provider.calls import GoogleError
 from infra.provider.google import NOT_THERE, Google
 
@@ -28,10 +28,17 @@ class Group:
     """Groups under the job's name."""
 
     form = "group"
+    named = True
 
     def __init__(self, google: Google, plan: JobPlan) -> None:
         self._google = google
         self._plan = plan
+
+    def at(self, places: Sequence[str]) -> tuple[str, ...]:
+        return in_zones(places)
+
+    def every(self, zone: str) -> list[Machine]:
+        return [found] if (found := self.look(zone)) else []
 
     def look(self, zone: str) -> Machine | None:
         where = self._where(zone)
@@ -90,8 +97,8 @@ class Group:
         errors = [one.get("error", {}) for one in said]
         return (str(errors[0].get("code", "")), str(errors[0].get("message", ""))) if errors else None
 
-    def remove(self, zone: str) -> None:
-        self._google.call(API, f"{MANAGERS}.delete", **self._where(zone))
+    def remove(self, machine: Machine) -> None:
+        self._google.call(API, f"{MANAGERS}.delete", **self._where(machine.zone))
 
     def _where(self, zone: str) -> dict[str, Any]:
         return {"project": self._plan.project, "zone": zone, "instanceGroupManager": self._plan.machine_name}

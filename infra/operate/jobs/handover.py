@@ -49,8 +49,6 @@ REPORT_BYTES = 1_000_000
 METRICS_MOST = 50
 """More are no report: they would not fit in a description, whose longest length no source says."""
 TRIES = 4
-WAITS_SECONDS = 60.0
-"""Between two looks at whether somebody asked for the end, while the time of day is waited for at which a rollout begins."""
 
 Kept = dict[str, Any]
 
@@ -191,8 +189,8 @@ class HandOver:
             zone = ZoneInfo(self._plan.timezone)
             said = f"{dt.datetime.fromtimestamp(until, zone):%Y-%m-%d %H:%M} {zone.key}"
             return self._to(kept, "rolling", f"version {kept['version']} waits until {said}: a rollout on {name} begins then", begins=until)
-        while (left := until - self._time.now()) > 0:
-            self._time.wait(min(WAITS_SECONDS, left))
+        if (left := until - self._time.now()) > 0:
+            self._time.wait(left)
         return kept
 
     def _promoting(self, run: str, kept: Kept) -> Kept:

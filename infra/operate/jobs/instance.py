@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infra.job_plan import JobPlan
 from infra.labels import RUN_KEY
-from infra.operate.jobs.machine import Machine, Order, Phase
+from infra.operate.jobs.machine import Machine, Order, Phase, in_zones
 from infra.provider.google import Google
 
 API = "compute.v1"
@@ -39,10 +39,17 @@ class Instance:
     """
 
     form = "instance"
+    named = True
 
     def __init__(self, google: Google, plan: JobPlan) -> None:
         self._google = google
         self._plan = plan
+
+    def at(self, places: Sequence[str]) -> tuple[str, ...]:
+        return in_zones(places)
+
+    def every(self, zone: str) -> list[Machine]:
+        return [found] if (found := self.look(zone)) else []
 
     def look(self, zone: str) -> Machine | None:
         found = self._google.found(API, "instances.get", project=self._plan.project, zone=zone, instance=self._plan.machine_name)
@@ -81,8 +88,8 @@ class Instance:
     def failure(self, zone: str, operation: Mapping[str, Any]) -> tuple[int | str, str] | None:
         return failure(self._google, self._plan.project, zone, operation)
 
-    def remove(self, zone: str) -> None:
-        self._google.call(API, "instances.delete", project=self._plan.project, zone=zone, instance=self._plan.machine_name)
+    def remove(self, machine: Machine) -> None:
+        self._google.call(API, "instances.delete", project=self._plan.project, zone=machine.zone, instance=self._plan.machine_name)
 
 
 def template_of(google: Google, name: str) -> dict[str, Any]:

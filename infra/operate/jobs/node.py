@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infra.job_plan import JobPlan
 from infra.labels import RUN_KEY
-from infra.operate.jobs.machine import Machine, Order, Phase
+from infra.operate.jobs.machine import Machine, Order, Phase, in_zones
 from infra.provider.google import Google
 
 API = "tpu.v2"
@@ -32,10 +32,17 @@ class Node:
     """Nodes under the job's name."""
 
     form = "node"
+    named = True
 
     def __init__(self, google: Google, plan: JobPlan) -> None:
         self._google = google
         self._plan = plan
+
+    def at(self, places: Sequence[str]) -> tuple[str, ...]:
+        return in_zones(places)
+
+    def every(self, zone: str) -> list[Machine]:
+        return [found] if (found := self.look(zone)) else []
 
     def look(self, zone: str) -> Machine | None:
         found = self._google.found(API, f"{NODES}.get", name=self._name(zone))
@@ -58,8 +65,8 @@ class Node:
         failed = ended.get("error")
         return (int(failed.get("code", 0)), str(failed.get("message", ""))) if failed else None
 
-    def remove(self, zone: str) -> None:
-        self._google.call(API, f"{NODES}.delete", name=self._name(zone))
+    def remove(self, machine: Machine) -> None:
+        self._google.call(API, f"{NODES}.delete", name=self._name(machine.zone))
 
     def _name(self, zone: str) -> str:
         return f"projects/{self._plan.project}/locations/{zone}/nodes/{self._plan.machine_name}"

@@ -8,7 +8,9 @@ Sources: Compute Engine's page "Troubleshooting resource availability errors" (h
 troubleshooting-resource-availability, read 2026-11) for `ZONE_RESOURCE_POOL_EXHAUSTED` and its kin; "Capacity quota errors" there for
 `QUOTA_EXCEEDED`. Of the Cloud TPU API: code 8 with "There is no more capacity in the zone" (hashicorp/terraform-provider-google, issue
 16957), code 8 with "Insufficient reserved capacity" though no reservation was asked for (skypilot-org/skypilot, issue 4579), 429 with
-"Quota limit '...' has been exceeded" (marin-community/marin, issue 3200) and with the same for requests a minute (pull request 6105).
+"Quota limit '...' has been exceeded" (marin-community/marin, issue 3200) and with the same for requests a minute (pull request 6105). Of
+Vertex AI's custom jobs: "Resources are insufficient in region" on Google's page "Understand the serverless training service", and 429 with
+"The following quota metrics exceed quota limits" (GoogleCloudPlatform/vertex-ai-samples, issue 3479).
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ TABLE: tuple[tuple[Kind, str, str], ...] = (
         "no capacity",
         r"RESOURCE_POOL_EXHAUSTED|RESOURCE_NOT_FOUND_IN_POOL|stockout|resource_availability|no more capacity|currently unavailable"
         r"|does not have enough resources|not have sufficient capacity|[Ii]nsufficient capacity|RESOURCE_EXHAUSTED"
-        r"|out of (?:machines|capacity)",
+        r"|out of (?:machines|capacity)|[Rr]esources are insufficient",
         "no {provisioning} capacity here",
     ),
 )

@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from infra.catalog import tpu, zones
+from infra.catalog import gpu_zones, tpu, zones
+from infra.catalog.gpu_machines import Attached, by_machine_type
 from infra.job_plan import JobPlan, MachinePlan
 from infra.operate.jobs import lease, reasons, records, tries
 from infra.operate.jobs.fleet import Fleet
@@ -25,7 +26,7 @@ from infra.operate.jobs.lease import Owner
 from infra.operate.jobs.machine import Machine, Order
 from infra.operate.jobs.reasons import Refusal, RefusedError
 from infra.operate.jobs.tries import Try
-from infra.operate.jobs.words import Words
+from infra.operate.jobs.words import Said, Words
 from infra.operate.journal import Journal, TakenOverError
 from infra.operate.rollout import Event
 from infra.operate.times import Time
@@ -56,6 +57,8 @@ LEAST_SECONDS = 60
 FLEX_LEAST_SECONDS = 600
 """Least run limit of a flex-start machine.
 Source: https://docs.cloud.google.com/compute/docs/instances/about-flex-start-vms, read 2026-11."""
+STOPS_SECONDS = 150.0
+"""Between two looks at whether somebody asked for the end, in a long wait of a hand-over: nothing is paid for by the second meanwhile."""
 LOOKS = 3
 """So often one after the other a machine that comes must be seen going, or not at all, to count as one that does not come."""
 SENDS = 3
@@ -114,6 +117,8 @@ class Wish:
         for way in provisioning:
             if way not in ways:
                 raise ValueError(f"provisioning {way!r} is none of the job's; allowed: {', '.join(ways)}")
+        if zones and all(way.form == "custom-job" for way in plan.machines):
+            raise ValueError(f"zone {zones[0]!r} cannot be chosen: Vertex AI chooses one in {plan.region}; allowed: none")
         for zone in zones:
             if zone.rpartition("-")[0] != plan.region or not zone.rpartition("-")[2]:
                 raise ValueError(f"zone {zone!r} is not in the job's region; allowed: zones of {plan.region}")
@@ -264,7 +269,8 @@ class Runner:
             }
         )
         places = ", ".join(self.journal.data["zones"])
-        self._say("begun", f"run {run}: {self._plan.workload} on {self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
+        gpus = f"{self._plan.machine_type} with {self._plan.chips} x " if self._plan.machine_type else ""
+        self._say("begun", f"run {run}: {self._plan.workload} on {gpus}{self._plan.accelerator_type}, {' or '.join(ways)}, in {places}")
 
     def _taken(self) -> Ended:
         data = self.journal.data
@@ -375,12 +381,13 @@ class Runner:
         except ProviderError as error:  # it passes: the next place is tried, and the night is not lost
             self._refused(row, Refusal("trouble", f"the cloud does not answer: {error}"))
             return
-        row = replace(row, began=began)
+        row = replace(row, began=began, machine=machine.name or row.machine)
         self._to("running", f"the {machine.about}, is there", tries=self._with(row), sought_seconds=self._sought())
 
     def _ordered(self, fleet: Fleet, row: Try) -> dict[str, Any]:
         """
-        Asks for the machine, if it is not there, and says the operation. What was asked for twice is there once: it goes by one name.
+        Asks for the machine, if it is not there, and says the operation. What was asked for twice is there once, as far as it goes by one
+        name; else it is asked for once, by whoever works on this try.
 
         Raises:
             RefusedError: It is not to be had.
@@ -388,13 +395,17 @@ class Runner:
         form, run, said = fleet.forms[row.form], self.journal.data["id"], ""
         for _ in range(SENDS):
             if (there := form.look(row.zone)) and there.is_of(run, row.number):
-                return {}
-            self._renew()
+                return {"name": there.name} if there.name else {}
+            if not form.named and self.journal.data.get("sent") == row.number:
+                said = said or "a runner that is gone asked for it"
+                self._wait(POLL_SECONDS)
+                continue
+            self._renew(**({} if form.named else {"sent": row.number}))
             try:
                 return form.make(row.zone, self._order(row))
             except UnclearError as error:
                 said = str(error)
-                self._say("unclear", f"whether the machine was begun is not known, and it is asked for again: {error}")
+                self._say("unclear", f"whether the machine was begun is not known, and it is looked for: {error}")
             except GoogleError as error:
                 if error.code != ALREADY:
                     raise RefusedError(reasons.refusal(error.code, str(error), row.provisioning)) from None
@@ -403,7 +414,8 @@ class Runner:
                 said = str(error)
                 fleet.clear(lambda machine: machine.is_of(run, row.number))
             self._wait(POLL_SECONDS)
-        raise RefusedError(Refusal("trouble", f"no machine came of {SENDS} calls, and what may yet come is taken away: {said}"))
+        calls = f"{SENDS} calls" if form.named else "the call"
+        raise RefusedError(Refusal("trouble", f"no machine came of {calls}, and what may yet come is taken away: {said}"))
 
     def _come(self, fleet: Fleet, row: Try, operation: Mapping[str, Any]) -> tuple[Machine, str]:
         """
@@ -416,8 +428,8 @@ class Runner:
         waits, before = row.provisioning == "flex-start", ""
         limit = COMING_SECONDS + (self._wait_left() if waits else 0)
         while True:
-            machine = self._patiently(lambda: form.look(row.zone))
-            if machine and machine.phase == "running":
+            machine = self._patiently(lambda: self._looked(fleet, row))
+            if machine and machine.came:
                 return machine, before or self._since(machine)
             if failed := self._patiently(lambda: form.failure(row.zone, operation) if operation else None):
                 refusal = reasons.refusal(*failed, row.provisioning)
@@ -448,12 +460,14 @@ class Runner:
 
     def _running(self) -> None:
         fleet, row = self._fleet(), self._tries()[-1]
-        form, lost, bad = fleet.forms[row.form], 0.0, 0.0
+        lost = bad = 0.0
         self._say("running", f"try {row.number} works: {self._folder(row)}", since=row.began)
         while True:
-            machine = self._patiently(lambda: form.look(row.zone))
+            machine = self._patiently(lambda: self._looked(fleet, row))
             # After the machine: a word that was said before it went is heard.
             said, stop = self._patiently(lambda: self._words().of_try(row.number))
+            if machine and machine.code is not None:
+                said = Said({0: machine.code})
             now = self._time.now()
             verdict = said.verdict(self._plan.hosts)
             is_there = machine is not None and machine.phase == "running" and machine.is_of(self.journal.data["id"], row.number)
@@ -470,16 +484,32 @@ class Runner:
                 self._done(row, "stopped", stop)
             elif self._left(now) <= 0:
                 self._done(row, "timed out", f"the {self._plan.max_run_minutes} min of machine are used up")
+            elif machine and machine.cancelled:
+                self._done(row, "stopped", f"somebody cancelled it: {machine.name}")
             elif machine is None or machine.phase == "ended" or now - lost >= LOST_SECONDS > 0 < lost:
                 state = machine.state if machine else "gone"
                 since = f" for {(now - lost) / 60:.0f} min" if machine and machine.phase != "ended" else ""
-                self._restart(row, f"the machine was taken away: it is {state}{since}, without a word of its host")
+                why = f": {machine.why}" if machine and machine.why else ", without a word of its host"
+                self._restart(row, f"the machine was taken away: it is {state}{since}{why}")
             else:
                 if not is_there and lost == now and machine:
                     self._say("odd", f"the {machine.about}: still waiting, for {LOST_SECONDS / 60:.0f} min at most")
                 self._wait(POLL_SECONDS)
                 continue
             return
+
+    def _looked(self, fleet: Fleet, row: Try) -> Machine | None:
+        """
+        What stands of a try. Where any number may stand, those of earlier tries go at once: a create that was given up was done late.
+        """
+        form, run = fleet.forms[row.form], self.journal.data["id"]
+        if form.named:
+            return form.look(row.zone)
+        every = form.every(row.zone)
+        for one in every:
+            if not one.is_of(run, row.number):
+                fleet.dismiss(one)
+        return next((one for one in every if one.is_of(run, row.number)), None)
 
     def _restart(self, row: Try, reason: str) -> None:
         count = int(self.journal.data["restarts"])
@@ -504,7 +534,7 @@ class Runner:
         fleet, row, run = self._fleet(), self._tries()[-1], self.journal.data["id"]
         if not row.began:
             for machine in fleet.found():  # it may have come while nobody looked
-                if machine.is_of(run, row.number) and machine.phase != "coming":
+                if machine.is_of(run, row.number) and machine.phase != "coming" and machine.since:
                     row = replace(row, began=self._since(machine))
                     self.journal.note(tries=self._with(row))
         fleet.clear()
@@ -556,10 +586,14 @@ class Runner:
             raise _StoppedError(why)
 
     def _wait_or_stop(self, seconds: float) -> None:
-        """A wait of no time comes from the midst of an operation, which is not left alone."""
-        self._wait(seconds)
-        if seconds > 0:
+        """A wait of no time comes from the midst of an operation, which is not left alone. In a long one it is looked again and again."""
+        until = self._time.now() + seconds
+        self._wait(min(seconds, STOPS_SECONDS))
+        while seconds > 0:
             self._check_stop()
+            if (left := until - self._time.now()) <= 0:
+                return
+            self._wait(min(left, STOPS_SECONDS))
 
     def _withdraw(self, why: str, result: str) -> None:
         """Ends a run that is handing over what it made: what its rollout has moved goes back first."""
@@ -631,7 +665,8 @@ class Runner:
         ours = ("RUN_ID", "OUTPUT", "CHECKPOINTS", "ACCELERATOR_TYPE", "CHIPS", "HOSTS", "ATTEMPT")
         env = {name: value for name, value in settings.environment().items() if name.removeprefix("WL_") in ours}
         way = next(way for way in plan.machines if way.provisioning == row.provisioning and way.form == row.form)
-        return Order(way, data["id"], row.number, env, self._folder(row), int(self._left(now)), int(self._wait_left()))
+        folder = self._folder(row)
+        return Order(way, data["id"], row.number, env, data["output"], folder, int(self._left(now)), int(self._wait_left()))
 
     def _folder(self, row: Try) -> str:
         return f"{records.folder(self._plan.state, self.journal.data['id'])}/try-{row.number}"
@@ -713,12 +748,12 @@ class Runner:
         if lease.ends(self.journal.data["lease"]) - self._time.now() < lease.RENEWED_SECONDS:
             self._renew()
 
-    def _renew(self) -> None:
+    def _renew(self, **more: Any) -> None:
         """
         Raises:
             TakenOverError: Another runner has it.
         """
-        self.journal.note(lease=self._owner.lease(self._time.now()))
+        self.journal.note(lease=self._owner.lease(self._time.now()), **more)
 
     def _to(self, phase: str, text: str, **more: Any) -> None:
         now = self._time.now()
@@ -749,7 +784,11 @@ def run_id(now: float) -> str:
 def offered(plan: JobPlan) -> list[str]:
     """Zones of the job's region that have its accelerator: its own, and those that the catalogue knows besides."""
     try:
-        every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
+        if plan.machine_type:
+            host = by_machine_type(plan.machine_type) or Attached(plan.machine_type, plan.accelerator_type, plan.chips, "")
+            every = {one.zone for one in gpu_zones.offers(host)}
+        else:
+            every = {one.zone for one in zones.offers(tpu.shape(plan.accelerator_type))}
     except tpu.UnknownAcceleratorType:
         every = set()
     return [*plan.zones, *sorted(zone for zone in every - set(plan.zones) if zone.rpartition("-")[0] == plan.region)]

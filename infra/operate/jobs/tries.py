@@ -9,7 +9,10 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from infra.catalog import tpu
+from infra.catalog.gpu_machines import by_machine_type
+from infra.catalog.machine_prices import gpu_hour, machine_hour
 from infra.catalog.prices import PriceUnknown, tpu_chip_hour
+from infra.catalog.vertex_prices import training_hour
 from infra.job_plan import JobPlan
 from infra.provider.holds import seconds
 
@@ -26,9 +29,11 @@ class Try:
     number: int
     """From 1: attempts to make a machine are counted, whether it came or not."""
     zone: str
+    """Of a custom job the region."""
     provisioning: str
     form: str
     machine: str
+    """Its name; of a custom job that came the full name that Vertex AI gave it."""
     asked: str
     began: str = ""
     """Since when it had its machine, or a little earlier; empty where none came."""
@@ -78,9 +83,22 @@ def total(tries: Iterable[Try], now: float) -> Decimal | None:
     return sum(known, Decimal(0)) if len(known) == len(found) else None
 
 
-def usd_per_hour(plan: JobPlan, provisioning: str) -> Decimal | None:
-    """USD an hour of the whole machine at list price, its hosts included; None where no source has it."""
+def usd_per_hour(plan: JobPlan, provisioning: str, *, most: bool = False) -> Decimal | None:
+    """
+    USD an hour of the whole machine at list price, its hosts included, its disks not; None where no source has it.
+
+    Args:
+        most: Whether the highest is wanted of a price that is only bounded, as most of Vertex AI's are.
+    """
+    way = next((one for one in plan.machines if one.provisioning == provisioning and one.form == "custom-job"), None)
     try:
+        if way is not None:
+            price = training_hour(*way.machine_of_vertex, plan.region, provisioning)
+            return price.usd_high if most else price.usd
+        if plan.machine_type:
+            machine = machine_hour(plan.machine_type, plan.region, provisioning).usd
+            attached = by_machine_type(plan.machine_type) is None
+            return machine + (gpu_hour(plan.accelerator_type, plan.region, provisioning).usd * plan.chips if attached else 0)
         return tpu_chip_hour(tpu.shape(plan.accelerator_type), plan.region, provisioning).usd * plan.chips
     except (tpu.UnknownAcceleratorType, PriceUnknown):
         return None
@@ -88,7 +106,7 @@ def usd_per_hour(plan: JobPlan, provisioning: str) -> Decimal | None:
 
 def at_most(plan: JobPlan, provisioning: Iterable[str]) -> Decimal | None:
     """USD that one run may cost: all its minutes, the dearest way of those it may take; None where a price is unknown."""
-    rates = [usd_per_hour(plan, way) for way in provisioning]
+    rates = [usd_per_hour(plan, way, most=True) for way in provisioning]
     known = [rate for rate in rates if rate is not None]
     if len(known) != len(rates) or not known:
         return None

@@ -9,6 +9,8 @@ from infra.policy.rules import (
     own_service_account,
     run_limit,
     same_region,
+    shielded_nodes,
+    workload_identity,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -17,6 +19,8 @@ RULES: tuple[Rule, ...] = (
     run_limit.RULE,
     no_external_address.RULE,
     own_service_account.RULE,
+    workload_identity.RULE,
+    shielded_nodes.RULE,
     member_iam.RULE,
     cost_allocation.RULE,
 )

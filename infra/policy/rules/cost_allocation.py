@@ -27,8 +27,9 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
             if not isinstance(resource.get(f"labels.{label}"), str):
                 yield Broken(f"labels.{label}", "must be stated, and known at preview: else the bill does not tell the job from the others")
     for machine in plan.machines if plan else ():
-        if machine.form == "node" and not set(LABELS) <= set(machine.node.get("labels") or {}):
-            yield Broken(PATH, f"the node as {machine.provisioning} has not the labels {' and '.join(LABELS)}")
+        asked = {"node": machine.node, "custom-job": machine.custom_job}.get(machine.form)
+        if asked is not None and not set(LABELS) <= set(asked.get("labels") or {}):
+            yield Broken(PATH, f"the {machine.form} as {machine.provisioning} has not the labels {' and '.join(LABELS)}")
 
 
 RULE = Rule(

@@ -15,6 +15,11 @@ INSTANCE_TYPES = (
     "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate",
 )
 NODE = "gcp:tpu/v2Vm:V2Vm"
+PRIVATE = {
+    "gcp:container/cluster:Cluster": "privateClusterConfig.enablePrivateNodes",
+    "gcp:container/nodePool:NodePool": "networkConfig.enablePrivateNodes",
+}
+"""Where GKE is told that nodes have no external address: a pool's own word counts for its nodes, whatever the cluster says."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
@@ -33,6 +38,8 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
                     yield Broken(f"networkInterfaces[{index}].{key}", "gives the machine an external address")
     elif resource.type == NODE:
         yield from _node(resource)
+    elif resource.type in PRIVATE and not resource.existing and resource.get(PRIVATE[resource.type]) is not True:
+        yield Broken(PRIVATE[resource.type], "must be stated as true, and known at preview")
 
 
 def _node(resource: Declared) -> Iterator[Broken]:
@@ -53,7 +60,7 @@ def _node(resource: Declared) -> Iterator[Broken]:
 RULE = Rule(
     name="no-external-address",
     description="No machine has an external address.",
-    remediation="leave out `accessConfigs`, or set `enableExternalIps: false`; ssh goes through IAP",
+    remediation="leave out `accessConfigs`, or set `enableExternalIps: false`, of GKE `enablePrivateNodes: true`; ssh goes through IAP",
     severity="high",
     find=with_queued(find),
 )

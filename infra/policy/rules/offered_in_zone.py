@@ -1,9 +1,10 @@
-"""`offered-in-zone`: the catalogue knows the TPU in that zone."""
+"""`offered-in-zone`: the catalogue knows the TPU, or the GPU on its machine, in that zone; of a custom job in that region."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra.declared import Declared
@@ -18,19 +19,27 @@ if TYPE_CHECKING:
 INSTANCE = "gcp:compute/instance:Instance"
 TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate")
 NODE = "gcp:tpu/v2Vm:V2Vm"
+POOL = "gcp:container/nodePool:NodePool"
 TPU_MACHINE = re.compile(r"ct\d|tpu")
+GPU_PATHS = {"zone": "zone", "provisioning": "zone", "accelerator_type": "guestAccelerators", "count": "guestAccelerators"}
+"""Where a part of a wish for GPUs is said; what is not here is said by the machine type."""
 PROVISIONING: dict[str, Provisioning] = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
 """Ways of buying by `scheduling.provisioningModel` (discovery document compute v1); all else is on demand."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
-    """TPUs in zones that are not known to offer them, and templates of TPU machines that no zone of the region is known to offer."""
+    """
+    TPUs and GPUs, on machines and on nodes of GKE, in zones that are not known to offer them, and templates of machines that no zone of the
+    region is known to offer.
+    """
     if resource.type == INSTANCE or resource.type in TEMPLATES:
         yield from _machine(resource, region)
     elif resource.type == NODE:
         yield from _node(resource)
     elif resource.type == RUN_JOB:
         yield from _planned(resource)
+    elif resource.type == POOL:
+        yield from _pool(resource)
 
 
 def _machine(resource: Declared, region: str) -> Iterator[Broken]:
@@ -42,15 +51,53 @@ def _machine(resource: Declared, region: str) -> Iterator[Broken]:
         return
     short = machine_type.rpartition("/")[2]
     shape = tpu.by_machine_type(short)
+    provisioning = _instance_way(resource)
     if shape is None:
         if TPU_MACHINE.match(short):
             yield Broken("machineType", f"{machine_type} looks like a TPU machine that the catalogue does not know")
+        else:
+            yield from _gpus(resource, short, region, provisioning)
         return
-    provisioning = _instance_way(resource)
     if resource.type in TEMPLATES:
         yield from _anywhere(short, region, provisioning)
     else:
         yield from _judged(resource, "machineType", "compute-engine", shape, provisioning)
+
+
+def _gpus(resource: Declared, machine_type: str, region: str, provisioning: Provisioning) -> Iterator[Broken]:
+    """A machine with GPUs, built in or attached. One without any is nobody's business here."""
+    from infra.catalog import gpu_machines, gpu_zones
+    from infra.catalog.fits import judge
+    from infra.catalog.places import region_of
+    from infra.catalog.wish import Wish
+
+    attached = resource.get("guestAccelerators")
+    if attached in (None, []) and gpu_machines.by_machine_type(machine_type) is None:
+        return
+    one = attached[0] if isinstance(attached, list) and len(attached) == 1 else None
+    accelerator_type, count = (one.get("type"), one.get("count")) if isinstance(one, dict) else ("", None)
+    if attached not in (None, []) and (not isinstance(accelerator_type, str) or not isinstance(count, int)):
+        yield Broken("guestAccelerators", "must be of one kind, and known at preview")
+        return
+    name = str(accelerator_type).rpartition("/")[2]
+    zone = resource.get("zone")
+    if resource.type in TEMPLATES:
+        places = sorted({offer.zone for offer in gpu_zones.every() if region_of(offer.zone) == region}) or [f"{region}-a"]
+    elif isinstance(zone, str):
+        places = [zone.lower()]
+    else:
+        return  # a place that `same-region` has found already
+    verdicts = [judge(Wish("compute-engine", name, machine_type, count, zone=place, provisioning=provisioning)) for place in places]
+    if any(verdict.kind == "works" for verdict in verdicts):
+        return
+    nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdicts[0].nearest[:5])) or "none"
+    if resource.type in TEMPLATES:
+        message = f"no zone of {region} is known to offer {machine_type} with its GPUs as {provisioning}; nearest that does: {nearest}"
+        yield Broken("machineType", message, tuple(verdicts))
+        return
+    for reason in verdicts[0].reasons:
+        at = GPU_PATHS.get(reason.part, "machineType")
+        yield Broken(at, f"{zone} as {provisioning}: {reason.part} {reason.message}; nearest that does: {nearest}", (verdicts[0],))
 
 
 def _planned(resource: Declared) -> Iterator[Broken]:
@@ -65,7 +112,16 @@ def _planned(resource: Declared) -> Iterator[Broken]:
         return
     for machine in plan.machines:
         for zone in plan.zones if machine.form != "node" else ():
-            wish = Wish("compute-engine", plan.accelerator_type, zone=zone.lower(), provisioning=machine.provisioning)
+            wish = Wish(
+                "compute-engine",
+                plan.accelerator_type,
+                plan.machine_type,
+                plan.gpus,
+                zone=zone.lower(),
+                provisioning=machine.provisioning,
+            )
+            if machine.form == "custom-job":
+                wish = replace(wish, api="vertex", zone="", region=zone.lower(), use="training")
             verdict = judge(wish)
             for reason in verdict.reasons:
                 yield Broken(PATH, f"{plan.job}: {zone} as {machine.provisioning}: {reason.part} {reason.message}", (verdict,))
@@ -85,6 +141,53 @@ def _node(resource: Declared) -> Iterator[Broken]:
         yield Broken("acceleratorType", str(error))
         return
     yield from _judged(resource, "acceleratorType", "tpu-api", shape, _node_way(resource))
+
+
+def _pool(resource: Declared) -> Iterator[Broken]:
+    """Each zone of a node pool with accelerators. A slice whose topology a policy holds is judged by its machines alone."""
+    from infra.catalog import fits_tpu
+    from infra.catalog.fits import judge
+    from infra.catalog.gpu_machines import by_machine_type
+    from infra.catalog.wish import Wish
+
+    machine_type, accelerators = resource.get("nodeConfig.machineType"), resource.get("nodeConfig.guestAccelerators")
+    if not isinstance(machine_type, str | None) or not isinstance(accelerators, list | None):
+        yield Broken("nodeConfig", "its machine type and its accelerators must be known at preview")
+        return
+    slices = fits_tpu.machines().get(machine_type or "")
+    if slices:
+        topology = str(resource.get("placementPolicy.tpuTopology") or "")
+        named = "" if topology or any(one.single_host for one in slices) else slices[0].accelerator_type
+        wish = Wish("gke", named, machine_type or "", topology=topology, provisioning=_pool_way(resource))
+    elif by_machine_type(machine_type or ""):
+        wish = Wish("gke", machine_type=machine_type or "", provisioning=_pool_way(resource))
+    elif accelerators:
+        kind, count = (resource.get(f"nodeConfig.guestAccelerators.0.{key}") for key in ("type", "count"))
+        if not isinstance(kind, str) or not isinstance(count, int):
+            yield Broken("nodeConfig.guestAccelerators[0]", "must be known at preview")
+            return
+        wish = Wish("gke", kind, machine_type or "", count, provisioning=_pool_way(resource))
+    else:
+        return
+    places = resource.get("nodeLocations")
+    if not isinstance(places, list) or not places or not all(isinstance(one, str) for one in places):
+        yield Broken("nodeLocations", "must be stated, and known at preview: not every zone of a region has accelerators")
+        return
+    for index, zone in enumerate(places):
+        verdict = judge(replace(wish, zone=zone.lower()))
+        for reason in verdict.reasons:
+            nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
+            message = f"{zone} as {wish.provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}"
+            yield Broken(f"nodeLocations[{index}]" if reason.part in ("zone", "provisioning") else "nodeConfig", message, (verdict,))
+
+
+def _pool_way(resource: Declared) -> Provisioning:
+    if resource.get("nodeConfig.spot") is True or resource.get("nodeConfig.preemptible") is True:
+        return "spot"
+    if resource.get("nodeConfig.flexStart") is True or resource.get("queuedProvisioning.enabled") is True:
+        return "flex-start"
+    specific = resource.get("nodeConfig.reservationAffinity.consumeReservationType") == "SPECIFIC_RESERVATION"
+    return "reservation" if specific else "on-demand"
 
 
 def _judged(resource: Declared, path: str, api: Api, shape: TpuShape, provisioning: Provisioning) -> Iterator[Broken]:
@@ -141,7 +244,7 @@ def _node_way(resource: Declared) -> Provisioning:
 
 RULE = Rule(
     name="offered-in-zone",
-    description="Every TPU stands in a zone that is known, or confirmed by name, to offer it.",
+    description="Every TPU and GPU stands in a zone that is known, or confirmed by name, to offer it; of a custom job in a region.",
     remediation="set one of the zones named",
     severity="high",
     find=with_queued(find),

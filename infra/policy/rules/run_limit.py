@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from infra.declared import Declared
-from infra.planned_jobs import CONTAINER
+from infra.planned_jobs import CONTAINER, PATH, custom_jobs
 from infra.policy.rule import Broken, Rule
 
 SECONDS = "scheduling.maxRunDuration.seconds"
 ACTION = "scheduling.instanceTerminationAction"
+TIMEOUT = "jobSpec.scheduling.timeout"
+SECONDS_TEXT = re.compile(r"[1-9][0-9]*s")
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
-    """Templates of a job's machines without a run limit, or that only stop there: a stopped one costs its disks until somebody sees it."""
+    """
+    Custom jobs without a timeout; templates of a job's machines without a run limit, or that only stop there: a stopped one costs its disks
+    until somebody sees it.
+    """
+    for way, job in custom_jobs(resource):
+        if not SECONDS_TEXT.fullmatch(str(job.get(TIMEOUT))):
+            yield Broken(PATH, f"the custom job as {way}: {TIMEOUT} must be stated: else it may run for seven days")
     if resource.get(CONTAINER) is None:
         return
     seconds = resource.get(SECONDS)
@@ -25,7 +34,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
 
 RULE = Rule(
     name="run-limit",
-    description="Every machine of Compute Engine that is made for a job's run is deleted by it after a stated time; nodes have no limit.",
+    description="Every machine of Compute Engine and every custom job that a run makes ends after a stated time; nodes have no limit.",
     remediation="set scheduling: {maxRunDuration: {seconds: N}, instanceTerminationAction: DELETE}",
     severity="high",
     find=find,

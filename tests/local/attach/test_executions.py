@@ -110,3 +110,27 @@ def test_attempt_of_hands_that_were_killed_is_begun_again(runner: Shop) -> None:
 
     assert ended(runner, name) == {"succeededCount": 1, "failedCount": 0, "retriedCount": 1}
     assert "has lost whoever ran it" in runner.said[0]
+
+
+def test_sweeps_that_the_clock_was_moved_over_are_one(runner: Shop) -> None:
+    """They would start at one moment and see the same: the last is run, the others are cancelled. Runs of a job are each its own."""
+    sweep = {"args": ["--sweep"]}
+    name = started(runner, 0, **sweep)
+    for _ in range(2):
+        runner.ask("POST", f"{RUN}/{JOBS}/nightly:run", {})
+    with runner.attached() as attached:
+        attached.run(once=True)
+
+    every = runner.ask("GET", f"{RUN}/{JOBS}/nightly/executions")["executions"]
+    assert sorted((one.get("succeededCount", 0), one.get("cancelledCount", 0)) for one in every) == [(0, 1), (0, 1), (1, 0)]
+    assert ended(runner, name)["succeededCount"] == 0
+    assert "the clock was moved over 2 sweeps" in runner.said[0]
+
+
+def test_runs_that_wait_together_are_each_run(runner: Shop) -> None:
+    name = started(runner, 0)
+    runner.ask("POST", f"{RUN}/{JOBS}/nightly:run", {})
+    with runner.attached() as attached:
+        attached.run(once=True)
+    assert ended(runner, name)["succeededCount"] == 1
+    assert len([one for one in runner.said if "ended with 0" in one]) == 2

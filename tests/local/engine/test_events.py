@@ -102,3 +102,15 @@ def test_what_the_program_says_as_it_fails_is_told(tmp_path: Path) -> None:
     """The engine calls it information."""
     event = {"diagnosticEvent": {"severity": "info#err", "message": "stack a: a killed run was making 1 resource"}}
     assert run(tmp_path, [event], 255)[0].text() == "stack a: a killed run was making 1 resource"
+
+
+def test_what_is_made_anew_is_told_with_its_causes(tmp_path: Path) -> None:
+    """By path where the provider tells which property it is, else by the key."""
+    detailed = meta("replace")
+    detailed["metadata"] |= {
+        "keys": ["nodeConfig"],
+        "detailedDiff": {"nodeConfig.spot": {"diffKind": "update-replace"}, "nodeConfig.labels": {"diffKind": "update"}},
+    }
+    plain = {"metadata": meta("replace")["metadata"] | {"urn": f"{URN}2", "keys": ["name"], "detailedDiff": None}}
+    outcome, _ = run(tmp_path, [{"resourcePreEvent": one} for one in (detailed, plain, meta("update"))])
+    assert outcome.replaced == {URN: ["nodeConfig.spot"], f"{URN}2": ["name"]}

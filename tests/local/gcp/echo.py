@@ -102,6 +102,8 @@ class Echo:
             self.enabled += [{"name": path}] if verb else []
             return httpx.Response(200, json={"services": self.enabled})
         if call.method == "GET":
+            if path.endswith("/nodePools"):
+                return httpx.Response(200, json={"nodePools": [body for where, body in self.kept.items() if where.startswith(f"{path}/")]})
             if path not in self.kept:
                 return httpx.Response(
                     404, json={"error": {"code": 404, "message": f"{path} was not found", "errors": [{"reason": "notFound"}]}}
@@ -111,7 +113,7 @@ class Echo:
             self.kept.pop(path, None)
         elif call.method in ("PATCH", "PUT") and path in self.kept:
             self._merge(path, call.body or {})
-        elif verb or (path.rpartition("/")[0] in self.kept and call.method == "POST"):
+        elif verb or (path.rpartition("/")[0] in self.kept and call.method == "POST" and not path.endswith("/nodePools")):
             self._done(path, call)
         else:
             self._make(path, call)
@@ -146,6 +148,8 @@ class Echo:
         instance["networkInterfaces"][0] |= {"name": "nic0", "networkIP": "10.0.0.5", "network": network}
 
     def _added(self, where: str) -> dict[str, Any]:
+        if "/clusters/" in where:
+            return self.always | ({} if "/nodePools/" in where else {"selfLink": f"{BASE}/container.googleapis.com/{where}"})
         if "compute/v1" in where:
             own = {"selfLink": f"{BASE}/compute.googleapis.com/{where}", "id": "123", "creationTimestamp": TIME}
         elif "storage/v1" in where:
@@ -160,6 +164,9 @@ class Echo:
         return own | self.always
 
     def _merge(self, path: str, body: dict[str, Any]) -> None:
+        if update := body.get("update"):
+            path = f"{path}/nodePools/{update['desiredNodePoolId']}"
+            body = {"autoscaling": update["desiredNodePoolAutoscaling"]}
         self.kept[path] |= _unwrapped(body)
 
     def _done(self, path: str, call: Call) -> None:
@@ -179,7 +186,7 @@ def _verb(path: str) -> tuple[str, str, str]:
 
 
 def _unwrapped(body: dict[str, Any] | None) -> dict[str, Any]:
-    for key in ("deploymentResourcePool", "topic", "subscription", "serviceAccount"):
+    for key in ("deploymentResourcePool", "topic", "subscription", "serviceAccount", "cluster", "nodePool"):
         if body and isinstance(body.get(key), dict) and (key != "serviceAccount" or {"accountId", "updateMask"} & body.keys()):
             return dict(body[key])
     return dict(body or {})

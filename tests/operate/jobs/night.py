@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -18,6 +18,7 @@ from infra.provider.google import Google, Settings
 from infra.provider.json_object import JsonObject
 from infra.sandbox.clock import Clock
 from infra.sandbox.cloud import Cloud
+from infra.sandbox.services.aiplatform import custom_jobs
 from tests.in_process import Mortal, answered
 
 BASE = "http://sandbox.test"
@@ -28,6 +29,7 @@ BUCKET = "shop-prod-shop-models"
 NAME = "shop-job-nightly"
 COMPUTE = "compute.googleapis.com"
 TPU = "tpu.googleapis.com"
+VERTEX = "aiplatform.googleapis.com"
 BEGAN = 1_800_000_000.0
 RUN = "20270115T080000Z"
 """Id of a run that begins at `BEGAN`."""
@@ -38,6 +40,20 @@ SEEN_SECONDS = 900
 """How much longer than it was billed a machine may be thought to have stood."""
 
 
+def custom_job(way: str) -> dict[str, Any]:
+    """What a custom job of the shop is made of."""
+    machine = {"machineType": "a3-highgpu-8g", "acceleratorType": "NVIDIA_H100_80GB", "acceleratorCount": 8}
+    container = {"imageUri": "us-docker.pkg.dev/p/r/i", "env": [{"name": "WL_CHIPS", "value": "0"}]}
+    strategy = {"spot": "SPOT", "flex-start": "FLEX_START"}.get(way, "STANDARD")
+    return {
+        "labels": {"accelform-stack": "shop", "accelform-job": "nightly"},
+        "jobSpec": {
+            "workerPoolSpecs": [{"machineSpec": machine, "replicaCount": "1", "containerSpec": container}],
+            "scheduling": {"strategy": strategy, "disableRetries": True},
+        },
+    }
+
+
 class Night(Mortal):
     """
     The cloud, and the hosts of the job's machines.
@@ -45,10 +61,14 @@ class Night(Mortal):
     Args:
         ways: How the machine may be bought, in order.
         form: What it is made as.
+        machine: What its template says of the machine, if it is no TPU's.
+        more: Of the plan, what is otherwise.
     """
 
-    def __init__(self, *ways: str, form: str = "instance", **more: Any) -> None:
+    def __init__(self, *ways: str, form: str = "instance", machine: Mapping[str, Any] | None = None, **more: Any) -> None:
         super().__init__()
+        self.region = more.get("region", REGION)
+        self.machine = machine or {"machineType": "ct6e-standard-1t" if form == "instance" else "ct6e-standard-4t"}
         self.cloud = Cloud(clock=Clock(start=BEGAN, real=lambda: 0.0))
         self.cloud.projects.make(PROJECT)
         self.events: list[Event] = []
@@ -60,11 +80,11 @@ class Night(Mortal):
         self.form = form
         self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/global/networks", {"name": "net", "autoCreateSubnetworks": True})
         self.plan = self.planned(ways or ("spot",), form, **more)
-        for way in (ways or ("spot",)) if form != "node" else ():
+        for way in (ways or ("spot",)) if form in ("instance", "group") else ():
             self._template(way)
         if form == "group":
             body = {"name": NAME, "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4"}}
-            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/resourcePolicies", body)
+            self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{self.region}/resourcePolicies", body)
         self.cloud.clock.advance(BEGAN + 3600 - self.now())
 
     def planned(self, ways: tuple[str, ...], form: str, **more: Any) -> JobPlan:
@@ -72,30 +92,31 @@ class Night(Mortal):
             "instance": lambda way: {"template": self.template(way)},
             "group": lambda way: {
                 "template": self.template(way),
-                "workload_policy": f"projects/{PROJECT}/regions/{REGION}/resourcePolicies/{NAME}",
+                "workload_policy": f"projects/{PROJECT}/regions/{self.region}/resourcePolicies/{NAME}",
                 "base_instance_name": f"{NAME}-host",
             },
             "node": lambda way: {
                 "node": {
                     "acceleratorType": "v6e-1",
                     "runtimeVersion": "v2-alpha-tpuv6e",
-                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{REGION}/subnetworks/net"},
+                    "networkConfig": {"subnetwork": f"projects/{PROJECT}/regions/{self.region}/subnetworks/net"},
                     "schedulingConfig": {"spot": way == "spot"},
                     "metadata": {"startup-script": "#!/bin/bash"},
                 }
             },
         }
+        parts["custom-job"] = lambda way: {"custom_job": custom_job(way)}
         machines = [{"provisioning": way, "form": form, **parts[form](way)} for way in ways]
         plan: dict[str, Any] = {
             "project": PROJECT,
-            "region": REGION,
+            "region": self.region,
             "stack": "shop",
             "job": "nightly",
             "workload": "train_recommender",
             "accelerator_type": "v6e-1",
             "hosts": 1,
             "chips": 1,
-            "zones": list(ZONES),
+            "zones": [REGION] if form == "custom-job" else list(ZONES),
             "machines": machines,
             "machine_name": NAME,
             "max_run_minutes": 180,
@@ -105,6 +126,8 @@ class Night(Mortal):
             "output": f"gs://{BUCKET}/jobs/nightly",
             "holds": f"gs://{BUCKET}/.accelform/holds/shop.json",
         }
+        if form == "custom-job":
+            plan |= {"machine_type": "a3-highgpu-8g", "accelerator_type": "nvidia-h100-80gb", "chips": 8}
         return JobPlan.model_validate(plan | more)
 
     # The wire
@@ -140,6 +163,12 @@ class Night(Mortal):
     def live(self) -> None:
         """Hosts whose time has come say how they ended. There is never more than one machine."""
         self.most = max(self.most, len(self.machines))
+        for name, body in self.machines.items() if self.form == "custom-job" else ():
+            container = body["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]
+            code = self.exits(int(next((one["value"] for one in container["env"] if one["name"] == "WL_ATTEMPT"), "0")))
+            began = dt.datetime.fromisoformat(body.get("startTime", "9999-01-01T00:00:00Z")).timestamp()
+            if code is not None and body["state"] == custom_jobs.RUNNING and self.now() >= began + self.work_minutes * 60:
+                custom_jobs.ended(self.cloud, {"name": name, "exit_code": code})
         for host, (items, since) in enumerate(self.hosts()):
             told = json.loads(items["accelform-run"]) if "accelform-run" in items else None
             code = self.exits(int(told["env"]["WL_ATTEMPT"])) if told else None
@@ -150,6 +179,8 @@ class Night(Mortal):
         """Metadata of each host that runs, and since when."""
         found = []
         for name, body in self.machines.items():
+            if "/customJobs/" in name:
+                continue
             if "/nodes/" in name:
                 bodies = [({"status": "RUNNING"} if body["state"] == "READY" else {}) | body]
             elif "/instances/" in name:
@@ -181,13 +212,13 @@ class Night(Mortal):
     def machines(self) -> dict[str, dict[str, Any]]:
         """All that stands under the job's name, without a call."""
         found = {}
-        for zone in ZONES:
+        for zone in self.plan.zones:
             at = f"projects/{PROJECT}/zones/{zone}"
             names = {COMPUTE: [f"{at}/instances/{NAME}", f"{at}/instanceGroupManagers/{NAME}"]}
             names[TPU] = [f"projects/{PROJECT}/locations/{zone}/nodes/{NAME}"]
             for service, those in names.items():
                 found.update({name: body for name in those if (body := self.cloud.store.get(service, name)) is not None})
-        return found
+        return found | dict(self.cloud.store.of_kind(VERTEX, custom_jobs.WORD))
 
     def read(self, name: str) -> dict[str, Any]:
         return JsonObject(self.google(self.answer), f"{self.plan.state}/{name}").read()[1]
@@ -204,13 +235,13 @@ class Night(Mortal):
         return [event.text for event in self.events if event.kind == kind]
 
     def template(self, way: str) -> str:
-        return f"projects/{PROJECT}/regions/{REGION}/instanceTemplates/{NAME}-{way}"
+        return f"projects/{PROJECT}/regions/{self.region}/instanceTemplates/{NAME}-{way}"
 
     def _template(self, way: str) -> None:
         body = {
             "name": f"{NAME}-{way}",
             "properties": {
-                "machineType": "ct6e-standard-1t" if self.form == "instance" else "ct6e-standard-4t",
+                **self.machine,
                 "labels": {"env": "prod"},
                 "disks": [
                     {
@@ -219,17 +250,18 @@ class Night(Mortal):
                         "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"},
                     }
                 ],
-                "networkInterfaces": [{"subnetwork": f"regions/{REGION}/subnetworks/net"}],
+                "networkInterfaces": [{"subnetwork": f"regions/{self.region}/subnetworks/net"}],
                 "metadata": {"items": [{"key": "user-data", "value": "#cloud-config"}]},
                 "scheduling": {
                     "provisioningModel": MODELS[way],
                     "automaticRestart": False,
+                    "onHostMaintenance": "TERMINATE",
                     "instanceTerminationAction": "DELETE",
                     "maxRunDuration": {"seconds": "10800"},
                 },
             },
         }
-        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{REGION}/instanceTemplates", body)
+        self.ask("POST", f"{COMPUTE}/compute/v1/projects/{PROJECT}/regions/{self.region}/instanceTemplates", body)
 
 
 def settled(night: Night, unseen: float = 0.0) -> None:

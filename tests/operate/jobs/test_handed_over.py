@@ -81,6 +81,39 @@ class Rolling:
         return "recommend: returned"
 
 
+@pytest.mark.parametrize("how", ["stop", "lease"])
+def test_one_long_wait_ends_once_somebody_asks_for_it_or_has_the_run(how: str) -> None:
+    """It is as long as the night, and looks are few; but whoever asks for the end, or takes the run, need not wait until nine."""
+    night, done, asked = Night("spot"), list[str](), list[float]()
+    night.plan = night.plan.model_copy(update={"registers": RegisterPlan(model=MODEL, display_name="r", container={})})
+
+    class Waits(Rolling):
+        def advance(self, run: str, kept: Mapping[str, Any]) -> dict[str, Any] | None:
+            if not kept:
+                return {"phase": "rolling"}
+            asked.append(night.now())
+            self._time.wait(7 * 3600)
+            return None
+
+    def watch() -> None:
+        if not asked or night.now() < asked[0] + 3600 or len(asked) > 1:
+            return
+        asked.append(night.now())
+        name = f"runs/{night.journal['id']}/stop.json" if how == "stop" else "job.json"
+        found = JsonObject(night.google(night.answer), f"{night.plan.state}/{name}")
+        generation, data = found.read()
+        other = {"lease": {"owner": "another", "until": "2099-01-01T00:00:00Z"}}
+        found.write({"who": "somebody", "at": "now"} if how == "stop" else data | other, generation)
+
+    night.watch = watch
+    sent = night.sent
+    ended = night.runner(judge=lambda time: Waits(time, done)).run()
+    assert ended.result == {"stop": "stopped", "lease": "fenced"}[how]
+    assert night.now() - asked[1] <= 310
+    assert done == (["rolling"] if how == "stop" else [])
+    assert night.sent - sent < 150
+
+
 REFUSED = GoogleError(403, "no permission")
 
 

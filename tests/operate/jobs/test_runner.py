@@ -398,6 +398,42 @@ def test_an_unknown_price_makes_the_total_unknown(night: Night) -> None:
     assert (record["usd"], record["usd_at_most"], record["tries"][0]["usd"]) == ("unknown", "unknown", "unknown")
 
 
+T4 = {"machineType": "n1-standard-8", "guestAccelerators": [{"acceleratorType": "nvidia-tesla-t4", "acceleratorCount": 1}]}
+
+
+def a_gpu(*ways: str) -> Night:
+    """A night of a job on a T4 of Taiwan."""
+    said = {"machine_type": "n1-standard-8", "accelerator_type": "nvidia-tesla-t4", "chips": 1}
+    return Night(*ways, machine=T4, region="asia-east1", zones=["asia-east1-a", "asia-east1-c"], **said)
+
+
+def test_a_job_on_a_gpu_is_tried_in_its_zones_at_the_price_of_machine_and_gpu() -> None:
+    """The first zone has no room, the second takes it: a machine of N1 with its T4, billed as Spot; and nothing stays."""
+    night = a_gpu("spot", "on-demand")
+    night.cloud.faults.add(stockout("asia-east1-a"))
+    seen: list[Any] = []
+    night.watch = lambda: seen.extend(body.get("guestAccelerators") for body in night.machines.values())
+    assert night.run().result == "succeeded"
+    settled(night)
+    record = night.record()
+    assert [(row["zone"], row["provisioning"], row["result"]) for row in record["tries"]] == [
+        ("asia-east1-a", "spot", "no capacity"),
+        ("asia-east1-c", "spot", "succeeded"),
+    ]
+    (kind,) = {one["acceleratorType"].rpartition("/")[2] for gpus in seen for one in gpus}
+    assert kind == "nvidia-tesla-t4"
+    assert Decimal(record["tries"][1]["usd_per_hour"]) == Decimal("0.08608") + Decimal("0.1664")
+    assert Decimal(record["usd_at_most"]) == (3 * (Decimal("0.439996") + Decimal("0.35"))).quantize(Decimal("0.0001"))
+
+
+def test_a_job_on_a_gpu_may_be_wished_elsewhere_in_its_region() -> None:
+    """Where the catalogue has that GPU on that machine, and nowhere else."""
+    plan = a_gpu("spot").plan
+    assert Wish.of(plan, ["asia-east1-c"], []).zones == ("asia-east1-c",)
+    with pytest.raises(ValueError, match="zone 'asia-east1-b' has no nvidia-tesla-t4; allowed: asia-east1-a, asia-east1-c"):
+        Wish.of(plan, ["asia-east1-b"], [])
+
+
 def test_a_flex_start_machine_is_waited_for_as_long_as_the_wait_lasts() -> None:
     """It waits for room in the queue of the first zone, and comes when there is some; the request says how long it may wait."""
     night = Night("flex-start")

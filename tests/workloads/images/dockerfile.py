@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+KNOWN = ("FROM", "ENV", "WORKDIR", "COPY", "RUN", "USER", "ENTRYPOINT", "CMD")
 _BASE = re.compile(r"[a-z0-9.-]+(/[a-z0-9._-]+)+:[A-Za-z0-9._-]+@sha256:[0-9a-f]{64}")
 
 
@@ -30,7 +31,15 @@ def problems(text: str) -> list[str]:
     """What breaks a rule, a sentence each."""
     found = []
     said = instructions(text)
+    if [word for word, _ in said][:1] != ["FROM"]:
+        found.append("FROM: not the first")
     for word, rest in said:
+        if word not in KNOWN:
+            found.append(f"{word}: is none of {', '.join(KNOWN)}")
+        if word == "COPY" and not re.fullmatch(r"[a-z0-9_][a-z0-9_./-]* [a-z0-9_][a-z0-9_./-]*", rest):
+            found.append(f"COPY {rest}: not one source and one target, by their own names")
+        if word == "ENV" and not re.fullmatch(r"(?:[A-Z_]+=[^\s\"']+\s*)+", rest):
+            found.append(f"ENV {rest[:40]}: not NAME=VALUE")
         if word == "FROM" and not _BASE.fullmatch(rest.split(" ")[0]):
             found.append(f"FROM {rest}: not by registry, tag and digest")
         if word == "FROM" and ":latest" in rest:
@@ -46,8 +55,11 @@ def problems(text: str) -> list[str]:
         if word in ("ARG", "ENV") and re.search(r"(?i)password|secret|token|api_?key", rest):
             found.append(f"{word} {rest[:40]}: a secret in a layer")
     users = [rest for word, rest in said if word == "USER"]
+    words = [word for word, _ in said]
+    if users and {"RUN", "COPY", "WORKDIR"} & set(words[words.index("USER") :]):
+        found.append("USER: before all is written, which that user may not")
     if not users or not re.fullmatch(r"[1-9][0-9]*:[1-9][0-9]*", users[-1]):
         found.append("USER: not a number other than 0, which Kubernetes can check")
-    if [word for word, _ in said].count("ENTRYPOINT") != 1:
+    if words.count("ENTRYPOINT") != 1:
         found.append("ENTRYPOINT: not said once")
     return found

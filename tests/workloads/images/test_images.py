@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import io
 import os
 import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from infra.operate.images import archive
 from tests.workloads.images.dockerfile import executed, instructions, problems
 from workloads.job import PROGRAMS
 
@@ -74,6 +77,14 @@ def test_the_rules_let_a_good_one_pass() -> None:
         ("USER", 'RUN ["apt-get", "install", "gcc"]\nUSER', "apt"),
         ("USER", "ADD https://example.com/x /x\nUSER", "ADD"),
         ("USER", "ENV API_TOKEN=x\nUSER", "a secret in a layer"),
+        ("USER", "ENV HOME /tmp\nUSER", "not NAME=VALUE"),
+        ("USER", "COPY --chown=1:1 workloads workloads\nUSER", "not one source and one target"),
+        ("USER", "COPY * /app\nUSER", "not one source and one target"),
+        ("USER", "COPY ../secret secret\nUSER", "not one source and one target"),
+        ("USER", "COPPY a b\nUSER", "is none of"),
+        ("FROM", "WORKDIR /app\nFROM", "not the first"),
+        ("ENTRYPOINT", "COPY a b\nENTRYPOINT", "which that user may not"),
+        ("USER 10001:10001", "USER nobody", "not a number"),
     ],
 )
 def test_fails_what_breaks_a_rule(good: str, bad: str, says: str) -> None:
@@ -112,11 +123,34 @@ def test_what_an_image_runs_is_there(name: str) -> None:
         assert PROGRAMS[command[0]].command == (*entry, *command)
 
 
-@pytest.mark.parametrize("module", ["workloads.serve", "workloads.entry", "infra.operate.jobs"])
-def test_an_entry_point_without_an_environment_says_what_it_wants(module: str) -> None:
-    """As a process, like in a container that was told nothing: a sentence and a code, no traceback."""
+@pytest.mark.parametrize("name", NAMES)
+def test_an_image_is_built_of_what_is_sent(name: str) -> None:
+    """Whatever is copied is in the archive that a builder gets, and is not empty; what is installed is that image's own lock."""
+    with tarfile.open(fileobj=io.BytesIO(archive(name))) as tar:
+        sent = {entry.name: entry.size for entry in tar.getmembers()}
+    copied = dict(rest.split() for word, rest in said(name) if word == "COPY")
+    (install,) = [executed(rest) or [] for word, rest in said(name) if word == "RUN"]
+
+    for source in copied:
+        assert source in sent or any(one.startswith(f"{source}/") for one in sent), source
+    assert {sent[one] > 0 for one in sent if not one.endswith("__init__.py")} == {True}
+    assert copied[f"requirements/image-{name}.lock"] == install[install.index("--requirement") + 1]
+    assert install[:4] == ["python", "-m", "pip", "install"]
+    assert not [one for one in sent if Path(one).suffix in (".pem", ".key", ".env") or Path(one).name.startswith(".")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_entry_point_without_an_environment_says_what_it_wants(name: str, tmp_path: Path) -> None:
+    """As a process, like in a container that was told nothing, of the files that it gets: a sentence and a code, no traceback."""
+    with tarfile.open(fileobj=io.BytesIO(archive(name))) as tar:
+        tar.extractall(tmp_path, filter="data")
+    entry = next(executed(rest) or [] for word, rest in said(name) if word == "ENTRYPOINT")
     ended = subprocess.run(
-        [sys.executable, "-m", module], env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"]}, capture_output=True, text=True
+        [sys.executable, *entry[1:]],
+        env={"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1", "PATH": os.environ["PATH"]},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
 
     assert ended.returncode == 2

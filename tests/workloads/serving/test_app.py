@@ -130,6 +130,17 @@ def test_fails_without_a_word_of_the_inside(asked: Asked) -> None:
     assert "secret" not in answer.text
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_fails_for_an_answer_that_json_cannot_carry(asked: Asked, monkeypatch: pytest.MonkeyPatch, number: float) -> None:
+    """It is a prediction that failed, and is counted as one: no broken connection, no text that is no JSON."""
+    monkeypatch.setattr(asked.state.engine, "predict", lambda instances, parameters: [{"score": number}])
+    answer = asked.predict(json={"instances": [1]})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, 500)
+    assert 'wl_requests_total{code="500"' in asked.metrics.text().decode()
+    assert asked.predict(content=b'{"instances": [1e400]}', headers={"content-type": "text/csv"}).status_code == 500
+
+
 def test_health_is_of_the_model_and_life_of_the_process(asked: Asked) -> None:
     """Only a server with a model that stays is ready; it is alive all the time."""
     engine = asked.state.engine

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,8 @@ def test_fails_for_parameters_it_does_not_know(model: Exported, parameters: dict
         ({"ad": 2**31}, "ad is too large"),
         ({"ad": 10**400}, "ad is too large"),
         ({"\ud800": 1}, "not known"),
+        ({"ad": float("inf")}, "ad is no whole number: Infinity"),
+        ({"user": reduce(lambda inner, _: [inner], range(2000), [])}, "user is no text: something nested too deeply"),
     ],
 )
 def test_fails_for_one_instance_alone(model: Exported, instance: object, says: str) -> None:
@@ -132,6 +135,7 @@ def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], objec
         (lambda folder: (folder / "function.jaxexport").write_bytes(b"nothing"), "not what its signature says .exported by jax"),
         (lambda folder: (folder / "weights.safetensors").write_bytes(b"nothing"), "not what its signature says"),
         (lambda folder: (folder / "items.json").unlink(), "not what its signature says"),
+        (edited(lambda said: said.update(run_id="run\n1")), "cannot be said in a header"),
     ],
 )
 def test_fails_for_what_is_no_such_model(folder: Path, tmp_path: Path, spoil: Callable[[Path], object], says: str) -> None:
@@ -151,6 +155,10 @@ def test_fails_for_what_is_no_such_model(folder: Path, tmp_path: Path, spoil: Ca
         (lambda example: example["predictions"][1]["item"].pop(), "instance 1: 4 of item instead of 3"),
         (lambda example: example["predictions"][0]["item"].reverse(), "instance 0: 4 of 4 of item are others|of item are others"),
         (lambda example: example["instances"][0].update(ad="yes"), "it refuses instance 0 of its own example"),
+        (lambda example: example.pop("predictions"), "its example is none of it: KeyError"),
+        (lambda example: example["predictions"].pop(), "its example is none of it: ValueError"),
+        (lambda example: example.update(instances=3), "its example is none of it: TypeError"),
+        (lambda example: example["predictions"][0].update(score=["x", 1, 2, 3]), "its example is none of it: TypeError|score"),
     ],
 )
 def test_fails_for_another_answer_than_in_training(folder: Path, tmp_path: Path, change: Callable[[Any], object], says: str) -> None:

@@ -1,10 +1,10 @@
-"""Vertex AI: endpoints, models, pools, tensorboards, datasets; everything else of it is kept as it is sent."""
+"""Vertex AI: endpoints, models, custom jobs, pools, tensorboards, datasets; everything else of it is kept as it is sent."""
 
 from __future__ import annotations
 
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call, Kind, Service
-from infra.sandbox.services.aiplatform import endpoints, models, parts, predictions
+from infra.sandbox.services.aiplatform import custom_jobs, endpoints, models, parts, predictions
 
 SCHEMAS = "gs://google-cloud-aiplatform/schema/dataset/"
 ITEMS = ("image", "text", "video")
@@ -127,10 +127,12 @@ SERVICE = Service(
     host=parts.HOST,
     apis=("aiplatform.v1", "aiplatform.v1beta1"),
     operations=parts.VertexOperations(),
-    kinds=(endpoints.ENDPOINT, endpoints.POOL, TENSORBOARD, EXPERIMENT, DATASET, FEATURESTORE, TEMPLATE),
-    handlers={**endpoints.HANDLERS, **models.HANDLERS, **predictions.HANDLERS},
+    kinds=(endpoints.ENDPOINT, endpoints.POOL, custom_jobs.CUSTOM_JOB, TENSORBOARD, EXPERIMENT, DATASET, FEATURESTORE, TEMPLATE),
+    handlers={**endpoints.HANDLERS, **models.HANDLERS, **predictions.HANDLERS, **custom_jobs.HANDLERS},
     numbers=True,
     usual=Kind("", fill=parts.fill, changed=parts.touched, made=parts.made),
     not_found=_does_not_exist,
     prepare=_prepare,
+    wakes=custom_jobs.wakes,
+    settle=custom_jobs.settle,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infra.catalog import tpu
+from infra.catalog.gpu import quota_metric
 from infra.catalog.places import region_of
 from infra.sandbox.refused import rpc_error
 from infra.sandbox.service import Body, Call
@@ -68,5 +69,7 @@ def _quota(body: Body, zone: str, way: str) -> Body:
     shape = tpu.by_machine_type(links.last(body.get("machineType", "")))
     what = f"TPU_{shape.generation.upper()}" if shape else "CPUS"
     quota = f"PREEMPTIBLE_{what}" if way == "spot" else what
+    for one in body.get("guestAccelerators", [])[:1]:
+        quota = quota_metric(links.last(one["acceleratorType"]), way)
     said = f"Quota '{quota}' exceeded.  Limit: 0.0 in region {region_of(zone)}."
     return rpc_error("RESOURCE_EXHAUSTED", said, compute_code="QUOTA_EXCEEDED", http=403, http_message="FORBIDDEN")

@@ -15,8 +15,11 @@ from infra.sandbox.services.compute.resources import exists, kind, missing, unus
 from infra.sandbox.verbs import opened
 
 TPU_IMAGES = "ubuntu-os-accelerator-images"
+NODE_IMAGES = "gke-node-images"
+"""Of the nodes of GKE. Source: recorded traffic of container v1beta1, 2026-08."""
 PUBLIC = frozenset(
     {
+        NODE_IMAGES,
         TPU_IMAGES,
         "centos-cloud",
         "cos-cloud",

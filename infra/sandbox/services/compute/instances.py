@@ -11,7 +11,7 @@ from infra.sandbox import operations
 from infra.sandbox.clock import pacific
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body, Call
-from infra.sandbox.services.compute import automatic, capacity, fingerprints, links, zones
+from infra.sandbox.services.compute import accelerators, automatic, capacity, fingerprints, links, zones
 from infra.sandbox.services.compute.disks import DEFAULT_GIB, image_of
 from infra.sandbox.services.compute.networks import EXTERNAL, free_address
 from infra.sandbox.services.compute.resources import exists, kind, wrong
@@ -24,6 +24,8 @@ STAGING_AFTER = 5
 CREATE_SECONDS = 20
 ACCOUNT = re.compile(r"[a-z0-9-]+@([a-z0-9-]+)\.iam\.gserviceaccount\.com")
 IAM = "iam.googleapis.com"
+NODE = "goog-gke-node"
+"""Label of every node. Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/creating-managing-labels, read 2026-11."""
 STOPPED = "TERMINATED"
 LIVES = ("PROVISIONING", "STAGING", "RUNNING")
 NOTICE_SECONDS = 30
@@ -38,8 +40,8 @@ SHIELD = {"enableSecureBoot": False, "enableVtpm": True, "enableIntegrityMonitor
 def _fill(call: Call, body: Body) -> None:
     zone = call.word("zones")
     body["machineType"] = links.place(call, f"zones/{zone}/machineTypes", body.get("machineType", ""))
-    check_machine(zone, body["machineType"])
-    _accelerators(call, body, zone)
+    check_machine(zone, body["machineType"], node=NODE in body.get("labels", {}))
+    accelerators.fill(call, body, zone)
     scheduling(body)
     _check_wait(call, body)
     check_accounts(call, body)
@@ -60,21 +62,19 @@ def _fill(call: Call, body: Body) -> None:
     begin(call, body)
 
 
-def check_machine(zone: str, link: str) -> None:
+def check_machine(zone: str, link: str, *, node: bool = False) -> None:
     """
+    Args:
+        node: Whether GKE makes it.
+
     Raises:
         Refused: The zone has no such machine type, as far as the catalogue knows.
     """
     name = links.last(link)
     if not name:
         raise wrong("machineType", link, "The machine type must be specified.")
-    if not zones.check_machine_type(zone, name):
+    if not zones.check_machine_type(zone, name, node=node):
         raise wrong("machineType", link, f"Machine type with name '{name}' does not exist in zone '{zone}'.")
-
-
-def _accelerators(call: Call, body: Body, zone: str) -> None:
-    for item in body.get("guestAccelerators", []):
-        item["acceleratorType"] = links.place(call, f"zones/{zone}/acceleratorTypes", item.get("acceleratorType", ""))
 
 
 def scheduling(body: Body) -> None:
@@ -89,11 +89,12 @@ def scheduling(body: Body) -> None:
     if spot and chosen.get("automaticRestart"):
         raise wrong("scheduling", "", "Scheduling must have preemptible be false when AutomaticRestart is true.")
     standard = not spot and chosen.get("provisioningModel", "STANDARD") == "STANDARD"
-    moves = standard and not body.get("guestAccelerators") and not links.last(body.get("machineType", "")).startswith(("ct", "tpu"))
+    moves = standard and not links.last(body.get("machineType", "")).startswith(("ct", "tpu"))
     chosen.setdefault("onHostMaintenance", "MIGRATE" if moves else "TERMINATE")
     chosen.setdefault("automaticRestart", standard)
     chosen.setdefault("preemptible", spot)
     chosen.setdefault("provisioningModel", "SPOT" if spot else "STANDARD")
+    accelerators.check_stays(body)
 
 
 def check_accounts(call: Call, body: Body) -> None:
@@ -175,6 +176,8 @@ def _new_disk(call: Call, body: Body, wanted: Body, index: int) -> Body:
     target = f"projects/{call.project}/zones/{zone}/disks/{name}"
     if call.cloud.store.get(links.HOST, target) is not None:
         raise exists(target)
+    if index == 0 and wanted.get("diskType"):
+        accelerators.check_boot_disk(body, links.last(wanted["diskType"]))
     made: Body = {
         "kind": "compute#disk",
         "id": operations.number(f"{target}{call.cloud.store.next('ids')}"),

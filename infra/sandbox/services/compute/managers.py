@@ -63,7 +63,7 @@ def _manager_fill(call: Call, body: Body) -> None:
         "size": 0,
     } | {place: body[place] for place in ("zone", "region") if place in body}
     call.cloud.store.put(links.HOST, where, group)
-    _reach(call, body, body["targetSize"])
+    reach(call, body, body["targetSize"])
 
 
 def _is_bulk(body: Body) -> bool:
@@ -124,13 +124,13 @@ def _show_manager(call: Call, body: Body) -> Body:
     status = {
         "isStable": stable,
         "versionTarget": {"isReached": stable},
-        "stateful": {"hasStatefulConfig": False, "perInstanceConfigs": {"allEffective": True}},
+        "stateful": {"hasStatefulConfig": False, "isStateful": False, "perInstanceConfigs": {"allEffective": True}},
         "allInstancesConfig": {"effective": True},
     }
     return {**body, "currentActions": actions, "status": status}
 
 
-def _reach(call: Call, body: Body, size: int) -> None:
+def reach(call: Call, body: Body, size: int) -> None:
     """
     Makes or deletes machines until there are *size*, as far as the zone has capacity: in BULK mode for all of them or for none.
 
@@ -168,7 +168,7 @@ def settle(cloud: Cloud) -> None:
         call = cloud.inside(cloud.services[links.HOST], "compute.instanceGroupManagers.insert", name, "v1")
         while (looks := cloud.store.fact(f"lacking/{name}")) and looks["next"] <= cloud.moment:
             with cloud.at(looks["next"]):
-                _reach(call, body, body["targetSize"])
+                reach(call, body, body["targetSize"])
         _replace_lost(call, body)
 
 
@@ -185,7 +185,7 @@ def _replace_lost(call: Call, body: Body) -> None:
         return
     keep_members(call, group, left)
     if not _is_bulk(body) and body.get("instanceLifecyclePolicy", {}).get("defaultActionOnFailure", "REPAIR") == "REPAIR":
-        _reach(call, body, body["targetSize"])
+        reach(call, body, body["targetSize"])
 
 
 def _new_member(call: Call, body: Body) -> str:
@@ -235,7 +235,7 @@ def resize(call: Call) -> Any:
     body = opened(call)
     size = int(call.query.get("size", "0"))
     _check_resize(body, body.get("targetSize", 0), size)
-    _reach(call, body, size)
+    reach(call, body, size)
     return act(call, {**body, "targetSize": size})
 
 
@@ -246,7 +246,7 @@ def _manager_changed(call: Call, body: Body, before: Body) -> None:
         raise wrong("targetSizePolicy", body.get("targetSizePolicy"), "The target size policy mode cannot be changed.")
     if body.get("targetSize") != before.get("targetSize"):
         _check_resize(body, before.get("targetSize", 0), body["targetSize"])
-        _reach(call, body, body["targetSize"])
+        reach(call, body, body["targetSize"])
 
 
 def delete_manager(call: Call) -> Any:
@@ -254,7 +254,7 @@ def delete_manager(call: Call) -> Any:
     body = opened(call)
     unused("instance_group_manager")(call, body)
     if "instanceGroup" in body:
-        _reach(call, body, 0)
+        reach(call, body, 0)
         call.cloud.remove(links.HOST, links.name_of(body["instanceGroup"]))
     return operations.start(call, "delete", None, 30, empty=True)
 
@@ -303,7 +303,7 @@ def delete_instances(call: Call) -> Any:
 def recreate_instances(call: Call) -> Any:
     body = opened(call)
     before, _ = _without_named(call, body)
-    _reach(call, body, before)
+    reach(call, body, before)
     return act(call, body)
 
 
@@ -346,7 +346,7 @@ def grant_requests(call: Call) -> None:
         if owner is None:
             continue
         size = owner.get("targetSize", 0) + body.get("resizeBy", 0)
-        _reach(dataclasses.replace(call, target=manager), owner, size)
+        reach(dataclasses.replace(call, target=manager), owner, size)
         call.cloud.store.put(links.HOST, manager, {**owner, "targetSize": size})
         call.cloud.store.put(links.HOST, name, {**body, "state": "SUCCEEDED"})
 

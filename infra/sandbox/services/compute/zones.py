@@ -46,8 +46,13 @@ DISK_TYPES = (
 @cache
 def names() -> tuple[str, ...]:
     """Every zone."""
-    usual = {f"{region}-{letter}" for region in places.regions() for letter in OTHER_LETTERS.get(region, LETTERS)}
-    return tuple(sorted(usual | {row["zone"] for table in ("zones", "gpu_zones") for row in rows(table)}))
+    everywhere = {zone for region in places.regions() for zone in usual(region)}
+    return tuple(sorted(everywhere | {row["zone"] for table in ("zones", "gpu_zones") for row in rows(table)}))
+
+
+def usual(region: str) -> tuple[str, ...]:
+    """The zones of a region that everything is in; those for accelerators only are not among them."""
+    return tuple(f"{region}-{letter}" for letter in OTHER_LETTERS.get(region, LETTERS))
 
 
 def check_zone(call: Call, zone: str) -> None:
@@ -138,9 +143,19 @@ def _disk_type(call: Call, name: str) -> Body:
     }
 
 
-def check_machine_type(zone: str, name: str) -> bool:
-    """Whether a zone may have a machine type: a TPU's unless the catalogue knows that it has none; of the others it knows nothing."""
-    shape = tpu.by_machine_type(name)
+def tpu_host(machine_type: str) -> tpu.TpuShape | None:
+    """What one machine of this type is, those of GKE alone (v4) included; None for a machine without a TPU."""
+    return next((shape for shape in tpu.shapes().values() if shape.machine_type == machine_type and shape.single_host), None)
+
+
+def check_machine_type(zone: str, name: str, *, node: bool = False) -> bool:
+    """
+    Whether a zone may have a machine type: a TPU's unless the catalogue knows that it has none; of the others it knows nothing.
+
+    Args:
+        node: Whether GKE makes it: it has TPUs that Compute Engine does not.
+    """
+    shape = tpu_host(name) if node else tpu.by_machine_type(name)
     if shape is None:
         return not name.startswith(("ct", "tpu"))
     try:

@@ -34,7 +34,7 @@ def manager(size: int, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def plain(network: Any) -> Any:
     """With a manager of no machine yet, whose machines have no TPU."""
-    properties = machine() | {"machineType": "a3-highgpu-8g"}
+    properties = machine() | {"machineType": "a3-highgpu-8g", "scheduling": {"onHostMaintenance": "TERMINATE"}}
     del properties["name"]
     network.make("global/instanceTemplates", {"name": "tpl", "properties": properties})
     network.make(MANAGERS, {"name": "mig", "targetSize": 0, "versions": [{"instanceTemplate": "global/instanceTemplates/tpl"}]})
