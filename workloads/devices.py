@@ -7,7 +7,8 @@ A library that finds no TPU takes the processor without a word, and the job runs
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from workloads.contract import SIMULATED, ContractError, TrainSettings
@@ -88,6 +89,48 @@ def compare(settings: TrainSettings, platforms: list[str], *, processes: int, si
         )
     if processes != settings.hosts:
         raise DevicesError(f"{processes} processes, expected {settings.hosts}: one for each host")
+
+
+def is_first(settings: TrainSettings) -> bool:
+    """Whether this is the host that speaks and writes for all."""
+    if settings.hosts == 1:
+        return True
+    import jax
+
+    return int(jax.process_index()) == 0
+
+
+def meet(settings: TrainSettings, when: str) -> None:
+    """
+    Waits for all hosts.
+
+    Raises:
+        HostLostError: One does not come.
+    """
+    if settings.hosts > 1:
+        from jax.experimental import multihost_utils
+
+        with together(settings, when):
+            multihost_utils.sync_global_devices(when)
+
+
+@contextmanager
+def together(settings: TrainSettings, when: str) -> Iterator[None]:
+    """
+    Something that all hosts do at once.
+
+    Raises:
+        HostLostError: One is lost.
+    """
+    import jax
+
+    try:
+        yield
+    # A failed collective is a ValueError where hosts are connected by gloo.
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        if settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
+            raise
+        raise HostLostError(f"another host does not answer {when}: {str(error).splitlines()[0]}") from None
 
 
 def _kind(settings: TrainSettings, simulated: bool) -> Literal["CPU", "GPU", "TPU"]:

@@ -39,7 +39,7 @@ from workloads.files import Folder
 from workloads.recommender import metrics, train
 from workloads.recommender.batches import Batches
 from workloads.recommender.data import HISTORY
-from workloads.tries import Try
+from workloads.tries import Try, of_input
 
 OWN_DEVICES = True
 """This program looks at its devices by itself: its image has no JAX."""
@@ -280,7 +280,7 @@ class Trainer(Try):
         self._towers, self._batches = towers, batches
         checkpoints = Checkpoints(settings.checkpoints, writes=True, write=_write, read=_read)
         shapes = {name: list(variable.shape) for name, variable in towers.variables.items()}
-        super().__init__(settings, len(batches), checkpoints, identity={"towers": shapes})
+        super().__init__(settings, len(batches), checkpoints, identity={"towers": shapes, **of_input(batches)})
 
     def _advance(self, step: int) -> float:
         batch = self._towers.placed(self._batches[step])

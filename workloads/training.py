@@ -7,17 +7,19 @@ A program makes its model, and says what a loss is.
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any
 
 import jax
 import keras
+import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from workloads.checkpoints import Checkpoints, host_value
-from workloads.contract import TrainSettings
-from workloads.devices import HostLostError
+from workloads.contract import InputError, TrainSettings
+from workloads.devices import is_first, meet, together
 from workloads.reading import reader
-from workloads.tries import Try
+from workloads.tries import Try, of_input
 
 BATCH_AXIS = "batch"
 
@@ -45,24 +47,28 @@ class Training(Try):
         batches: Any,
         steps: int,
         frozen: Any = (),
-        identity: Any = None,
+        identity: Mapping[str, Any],
     ) -> None:
         """
         Args:
             batches: This host's part of each step's batch, by number.
             frozen: Variables that no step changes: they are not part of a checkpoint.
-            identity: What the checkpoints of a run go with, as JSON has it. Those of another are refused.
+            identity: What the checkpoints of a run go with, beside its input. Those of another are refused.
         """
-        first = jax.process_index() == 0
-        super().__init__(settings, steps, Checkpoints(settings.checkpoints, writes=first), first=first, identity=identity)
+        first = is_first(settings)
+        checkpoints = Checkpoints(settings.checkpoints, writes=first)
+        super().__init__(settings, steps, checkpoints, first=first, identity={**identity, **of_input(batches)})
         self.model = model
         self.optimizer = optimizer
+        self._batches = batches
         self._input = reader(batches)
         self._sharding = NamedSharding(distribution.device_mesh.backend_mesh, PartitionSpec(BATCH_AXIS))
         kept = {id(variable) for variable in frozen}
         self._is_frozen = [id(variable) in kept for variable in model.non_trainable_variables]
         self.optimizer.build(model.trainable_variables)
         self._state = self._beginning()
+        self._before: Any = None
+        """Loss of the step before, which may still be computed."""
         placed = jax.tree.map(lambda array: array.sharding, self._state)
         self._step = jax.jit(self._one_step, donate_argnums=0, out_shardings=(placed, None))
 
@@ -72,17 +78,25 @@ class Training(Try):
 
     def _advance(self, step: int) -> Any:
         batch = self._placed(next(self._input))
-        try:
+        with together(self.settings, f"after step {step}"):
             self._state, loss = self._step(self._state, batch)
-            # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint.
-            if self.settings.hosts > 1:
-                loss.block_until_ready()
-        # A failed collective is a ValueError where hosts are connected by gloo.
-        except (jax.errors.JaxRuntimeError, ValueError) as error:
-            if self.settings.hosts == 1 or "RESOURCE_EXHAUSTED" in str(error):
-                raise
-            raise HostLostError(f"another host does not answer after step {step}: {str(error).splitlines()[0]}") from None
+            # With several hosts, each waits for its step: a lost host shows here, and not in the middle of a checkpoint. One alone is a
+            # step ahead of its devices and no more: what they have yet to do when a notice comes is time in which nothing is saved.
+            awaited, self._before = (loss if self.settings.hosts > 1 else self._before), loss
+            jax.block_until_ready(awaited)
         return loss
+
+    def _agree(self, step: int) -> None:
+        """Hosts that went on from different steps would spoil each other's weights, and nobody would see it."""
+        if self.settings.hosts == 1:
+            return
+        from jax.experimental import multihost_utils
+
+        with together(self.settings, "at the beginning"):
+            steps = np.ravel(multihost_utils.process_allgather(np.int32(step))).tolist()
+        if len(set(steps)) > 1:
+            found = ", ".join(f"{each} of host {host}" for host, each in enumerate(steps))
+            raise InputError(f"{self.settings.checkpoints}: the last whole step is {found}: is it one folder, which all hosts see?")
 
     def _kept(self) -> dict[str, Any]:
         return {name: values for name, values in self._state.items() if name != "frozen"}
@@ -118,10 +132,7 @@ class Training(Try):
 
     def meet(self) -> None:
         """Waits for all hosts: one that ends early takes the others' work for lost."""
-        if self.settings.hosts > 1:
-            from jax.experimental import multihost_utils
-
-            multihost_utils.sync_global_devices("done")
+        meet(self.settings, "at the end")
 
     def _beginning(self) -> dict[str, Any]:
         others = list(zip(self.model.non_trainable_variables, self._is_frozen, strict=True))
@@ -134,6 +145,8 @@ class Training(Try):
 
     def _placed(self, batch: dict[str, Any]) -> dict[str, Any]:
         """A batch of all hosts, of which this one brings its part."""
+        if self.settings.hosts == 1:  # all arrays at once: one by one takes twice as long
+            return dict(jax.device_put(batch, self._sharding))
         return {name: jax.make_array_from_process_local_data(self._sharding, array) for name, array in batch.items()}
 
     def _one_step(self, state: dict[str, Any], batch: dict[str, Any]) -> tuple[dict[str, Any], Any]:

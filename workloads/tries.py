@@ -6,6 +6,7 @@ One try of a run, on whatever library: steps, checkpoints on the way, a curve, a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,11 +27,13 @@ LOSS = "loss"
 class Try:
     """Does the steps that earlier tries of its run did not."""
 
-    def __init__(self, settings: TrainSettings, steps: int, checkpoints: Checkpoints, *, first: bool = True, identity: Any = None) -> None:
+    def __init__(
+        self, settings: TrainSettings, steps: int, checkpoints: Checkpoints, *, first: bool = True, identity: Mapping[str, Any]
+    ) -> None:
         """
         Args:
             first: Whether this is the first host, which speaks for all.
-            identity: What the checkpoints of a run go with, as JSON has it. Those of another are refused.
+            identity: What the checkpoints of a run go with, `of_input` among it. Those of another are refused.
         """
         self.settings = settings
         self.steps = steps
@@ -40,7 +43,8 @@ class Try:
         self.curve: list[tuple[int, float]] = []
         """Mean loss of the steps up to each."""
         self.resumed_from: list[int] = []
-        self._identity = identity
+        self._identity: dict[str, Any] = json.loads(json.dumps(identity))  # as a checkpoint has it
+        """What a checkpoint must be of, by name."""
 
     def _advance(self, step: int) -> Any:
         """Does the step after *step* steps, and answers its loss, which may still be computed."""
@@ -60,6 +64,9 @@ class Try:
 
     def _seek(self, position: Any) -> None:
         """Takes the input there."""
+
+    def _agree(self, step: int) -> None:
+        """Sees to it that all hosts go on from the same step."""
 
     def _value(self, array: Any) -> Any:
         """An array in this machine's memory."""
@@ -115,12 +122,9 @@ class Try:
     def _resume(self) -> tuple[int, list[Any]]:
         """Goes on from the last whole checkpoint: steps that are done, and losses since the curve's last point."""
         last = self.checkpoints.last(self._kept(), self._suits)
+        self._agree(last.step if last else 0)
         if last is None:
             return 0, []
-        if last.step >= self.steps:
-            raise InputError(
-                f"{self.settings.checkpoints}: {last.step} steps are done already, of {self.steps}: is it another run's folder?"
-            )
         self._take(last.state)
         say(f"goes on after step {last.step}")
         self._seek(last.meta["input"])
@@ -130,8 +134,20 @@ class Try:
         return last.step, list(last.meta["open"])
 
     def _suits(self, meta: dict[str, Any]) -> None:
-        if meta["identity"] != self._identity:
-            raise InputError(f"{self.settings.checkpoints}: its checkpoints are of another model, other data or other settings")
+        found = meta["identity"]
+        if other := [name for name, value in self._identity.items() if found.get(name) != value]:
+            told = "; ".join(f"{name} was {_short(found.get(name))} and is {_short(self._identity[name])}" for name in other)
+            raise InputError(f"{self.settings.checkpoints}: its checkpoints are of another model, other data or other settings: {told}")
 
     def _floats(self, losses: list[Any]) -> list[float]:
         return [loss if isinstance(loss, float) else float(self._value(loss)) for loss in losses]
+
+
+def of_input(batches: Any) -> dict[str, Any]:
+    """What the position of the input depends on: with another of these, rows would be left out and others come twice."""
+    return {"steps": len(batches), "batch": batches.batch, "seed": batches.seed, "rows": len(batches.rows), "data": batches.fingerprint}
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

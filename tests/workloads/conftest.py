@@ -17,7 +17,9 @@ import uvicorn
 
 from infra.sandbox.cloud import Cloud
 from infra.sandbox.server import Server
-from tests.workloads.jobs import Job
+from tests.workloads.jobs import Job, taken_away
+from workloads.contract import RESTART_EXIT
+from workloads.files import CHECKSUMS, Folder
 
 BUCKET = "shop-models"
 
@@ -70,15 +72,29 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Job:
-    """A run on eight devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it."""
+    """
+    A run on eight devices of the processor that stand for a TPU's chips: one for all tests, as a container runs it.
+
+    It was told to leave at step 40, and what it saved then is made half, so that its second try goes on from the checkpoint before: what
+    the first one had learned is in `first.json`.
+    """
 
     def job(place: Path) -> Job:
-        return Job(place, compiled, accelerator_type="v5litepod-8", chips=8, simulated=True, save_every=100)
+        return Job(place, compiled, accelerator_type="v5litepod-8", chips=8, simulated=True, save_every=48)
 
     def run(place: Path) -> None:
-        ended = job(place).run("--example", "--small", "--steps", "80")
-        assert ended.returncode == 0, ended.stderr
+        one, arguments = job(place), ("--example", "--small", "--steps", "80")
+        ended = taken_away(*one.start(*arguments), step=40)
+        assert ended.returncode == RESTART_EXIT, ended.stderr
         assert "stand for 8 chips of v5litepod-8" in ended.stderr
+        before, half = sorted(int(name) for name in Folder(str(place / "checkpoints")).children())
+        assert f"this machine is taken away: step {half} is saved" in ended.stderr
+        first = Folder(str(place / "checkpoints" / str(half)))
+        curve = first.read_json("meta.json")["curve"]
+        first.delete(CHECKSUMS)
+        Folder(str(place)).write_json("first.json", {"before": before, "half": half, "loss": curve})
+        ended = one.run(*arguments)
+        assert ended.returncode == 0, ended.stderr
 
     return job(shared(tmp_path_factory, "trained", run))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.workloads.jobs import ROOT, Job, finished
+from tests.workloads.jobs import ROOT, Job, taken_away
 from workloads import train_tf
 from workloads.contract import RESTART_EXIT, ContractError, TrainSettings
 from workloads.devices import DevicesError
@@ -152,12 +151,7 @@ def test_learns_what_the_jax_way_learns(tmp_path: Path, compiled: Path) -> None:
     ways = {"jax": ("train_recommender", 1), "one": ("train_tf", 1), "two": ("train_tf", 2), "stopped": ("train_tf", 1)}
     jobs = {name: Job(tmp_path / name, compiled, workload=workload, chips=chips, data=tmp_path) for name, (workload, chips) in ways.items()}
     (process,) = jobs["stopped"].start(*arguments)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("step 10 of"):
-            break
-    process.send_signal(signal.SIGTERM)
-    (ended,) = finished([process])
+    ended = taken_away(process, 10)
     assert ended.returncode == RESTART_EXIT, ended.stderr
     for job in jobs.values():
         assert (ended := job.run(*arguments)).returncode == 0, ended.stderr

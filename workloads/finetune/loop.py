@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -34,6 +35,13 @@ class Batches:
     scaling: tuple[Any, Any] = (1.0, 0.0)
     index: int = 0
     count: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what is learned, in its order."""
+        found = hashlib.sha256(self.labels.tobytes())
+        found.update(self.rows.tobytes())
+        return found.hexdigest()
 
     def __len__(self) -> int:
         return self.steps

@@ -7,6 +7,8 @@ takes its part of the same rows.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -38,6 +40,14 @@ class Batches:
         counts = np.bincount(self.clicks.item[clicked], minlength=len(self.products.names))
         object.__setattr__(self, "_clicked", clicked)
         object.__setattr__(self, "_share", (counts / max(len(clicked), 1)).astype(np.float32))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of whom and what the rows are: a row of a table means another person or product with other data."""
+        found = hashlib.sha256(json.dumps([self.clicks.users, self.products.names]).encode())
+        for column in (self.clicks.user, self.clicks.item, self.rows):
+            found.update(column.tobytes())
+        return found.hexdigest()
 
     def __len__(self) -> int:
         return self.steps

@@ -25,6 +25,7 @@ from workloads import embeddings
 from workloads.arguments import batch_problems, positive, problems
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
+from workloads.pinned import pinned
 from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
 
 FOUND = 50
@@ -34,6 +35,8 @@ LARGEST_BATCH, SMALLEST_BATCH = 8192, 256
 BATCHES = 16
 """Of one time through the clicks, at least: larger batches would leave too few steps to learn in."""
 LEAST_STEPS = 120
+CLICKS = "clicks.json"
+"""Beside a run's checkpoints: what of the log it learns from."""
 EVALUATED = 20_000
 """Rows that metrics are computed of at most."""
 
@@ -162,7 +165,8 @@ def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folde
         write_example(place, users=users, items=items, rows=rows, seed=options.seed)
         folders = {name: place.child(name) for name in ("clicks", "pictures")}
     else:
-        folders = {name: Folder(settings.data[name]) for name in ("clicks", "pictures")}
+        log = pinned(Folder(settings.data["clicks"]), settings, CLICKS)
+        folders = {"clicks": log, "pictures": Folder(settings.data["pictures"])}
     products = read_products(folders["pictures"])
     clicks = read_clicks(folders["clicks"], products)
     cut = int(len(clicks) * (1 - HELD_OUT))

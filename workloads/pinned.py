@@ -1,0 +1,45 @@
+"""
+A folder as it was when a run began: what came in later is not read by a later try or by another host.
+
+A log grows while a run trains. A try that read more of it than the one before would go on in another order of the rows: some would be left
+out, and others learned twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workloads.contract import TrainSettings
+from workloads.devices import is_first, meet
+from workloads.files import FilesError, Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned(Folder):
+    """Its files, and of those that grew the part that was there."""
+
+    files: Mapping[str, int] = field(default_factory=dict)
+    """Bytes of each, by name."""
+
+    def names(self) -> list[str]:
+        return sorted(self.files)
+
+    def read(self, name: str) -> bytes:
+        content, size = Folder.read(self, name), self.files[name]
+        if len(content) < size:
+            raise FilesError(f"{self.location}: {name} had {size} bytes when the run began, and has {len(content)}")
+        return content[:size]
+
+
+def pinned(folder: Folder, settings: TrainSettings, name: str) -> Pinned:
+    """
+    *folder* as the run found it when it began: as it is now before the first checkpoint, and then as the file *name* beside them says.
+
+    The first host looks, and the others wait for it.
+    """
+    run = Folder(settings.checkpoints)
+    if is_first(settings) and (not run.children() or run.find(name) is None):
+        run.write_json(name, folder.sizes())
+    meet(settings, "at the data")
+    return Pinned(folder.location, run.read_json(name))
