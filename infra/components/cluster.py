@@ -102,7 +102,9 @@ class RangesSpec(Spec):
     """Secondary ranges of the subnet, by name: for one that others own, and have made them in."""
 
     pods: Annotated[str, pattern(RANGE_NAME, "is not the name of a range", "pods")]
+    """Range that pods get addresses of: 256 for each node."""
     services: Annotated[str, pattern(RANGE_NAME, "is not the name of a range", "services")]
+    """Range that services of the cluster get addresses of."""
 
 
 class ClusterSpec(Spec):
@@ -135,8 +137,8 @@ class ClusterSpec(Spec):
     """When Google may not, by name; beside a window only."""
     secondary_ranges: RangesSpec | None = None
     """Ranges for pods and services that a subnet of others has. (default: GKE takes free ones)"""
-    deletion_protection: YesNo | None = None
-    """Whether a destroy is refused. (default: in staging and prod)"""
+    deletion_protection: YesNo = False
+    """Whether the provider refuses a destroy too, until it is taken back by an update. In staging and prod the engine refuses already."""
     system_pool: SystemPoolSpec = SystemPoolSpec()
 
     @field_validator("existing")
@@ -239,22 +241,11 @@ class Cluster(pulumi.ComponentResource):
         assert match, "ClusterSpec has checked it"
         self.project, self.location, short = match.groups()
         self.cluster = gcp.container.Cluster.get(name, existing, opts=child, project=self.project, location=self.location, name=short)
-
-        def has_identity(config: Any) -> Any:
-            if not getattr(config, "workload_pool", None):
-                raise pulumi.RunError(
-                    f"clusters.{name}.existing: {existing} has no workload identity: its pods would act as its nodes\n"
-                    f"  fix: gcloud container clusters update {short} --project={self.project} --location={self.location} "
-                    f"--workload-pool={self.project}.svc.id.goog"
-                )
-            return config
-
-        self.cluster.workload_identity_config.apply(has_identity)
+        self.cluster.workload_identity_config.apply(lambda config: check_identity(name, existing, config))
 
     def _declare(self, name: str, spec: ClusterSpec, placement: Placement, network: Network) -> None:
         autopilot = spec.mode == "autopilot"
         physical = names.cluster(placement.stack, name)
-        protected = placement.protects_data if spec.deletion_protection is None else spec.deletion_protection
         only_dns = not spec.authorized_networks
         ranges: dict[str, Any] = {}
         if spec.secondary_ranges:
@@ -293,14 +284,14 @@ class Cluster(pulumi.ComponentResource):
                 "recurring_window": spec.maintenance_window.declared(),
                 "maintenance_exclusions": [one.declared(key) for key, one in sorted(spec.maintenance_exclusions.items())],
             },
-            deletion_protection=protected,
+            deletion_protection=spec.deletion_protection,
             resource_labels=placement.labels,
             **arguments,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self.ready,
                 delete_before_replace=True,
-                protect=protected,
+                protect=placement.protects_data,
                 # Of the pool that is made and taken away at once: a change of it would replace the cluster.
                 ignore_changes=None if autopilot else ["nodeConfig", "initialNodeCount"],
             ),
@@ -369,6 +360,22 @@ class Cluster(pulumi.ComponentResource):
                 delete_before_replace=True,
                 ignore_changes=["initialNodeCount"],  # the service's own once it is made, and a change would replace the pool
             ),
+        )
+
+
+def check_identity(name: str, existing: str, config: Any) -> None:
+    """
+    Whether pods of a cluster that others own are somebody of their own.
+
+    Raises:
+        RunError: They are not.
+    """
+    if not getattr(config, "workload_pool", None):
+        _, project, _, location, _, short = existing.split("/")
+        raise pulumi.RunError(
+            f"clusters.{name}.existing: {existing} has no workload identity: its pods would act as its nodes\n"
+            f"  fix: gcloud container clusters update {short} --project={project} --location={location} "
+            f"--workload-pool={project}.svc.id.goog"
         )
 
 

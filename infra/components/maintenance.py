@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from infra.components.budget import Day
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, distinct, pattern
 
@@ -22,7 +23,7 @@ HOURS_IN_32_DAYS = 48
 WEEKS = 4
 BEGINS = date(2026, 1, 1)
 """The day that windows are counted from. Any day in the past would do: another one would be a change of every cluster."""
-Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 Scope = Literal["no-upgrades", "no-minor-upgrades", "no-minor-or-node-upgrades"]
 SCOPES = {one: one.upper().replace("-", "_") for one in ("no-upgrades", "no-minor-upgrades", "no-minor-or-node-upgrades")}
 
@@ -30,7 +31,7 @@ SCOPES = {one: one.upper().replace("-", "_") for one in ("no-upgrades", "no-mino
 class WindowSpec(Spec):
     """Hours, on days of the week, in which Google may upgrade control plane and nodes by itself."""
 
-    days: Annotated[list[Day], Field(min_length=1), AfterValidator(distinct)]
+    days: Annotated[list[Weekday], Field(min_length=1), AfterValidator(distinct)]
     """Days of the week on which a window begins."""
     start: Annotated[
         str,
@@ -64,24 +65,24 @@ class WindowSpec(Spec):
 class ExclusionSpec(Spec):
     """Days on which Google upgrades nothing, or only small things. In UTC."""
 
-    begins: Annotated[date, Field(alias="from")]
-    """First day."""
-    until: date
-    """The day after the last one."""
+    start: Annotated[Day, Field(alias="from")]
+    """First day, such as 2026-12-20."""
+    end: Annotated[Day, Field(alias="until")]
+    """Last day."""
     scope: Scope = "no-upgrades"
     """What is held back: all, minor versions, or minor versions and everything on nodes."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
-        if self.until <= self.begins:
-            raise ProblemsError([Problem("until", f"{self.until} is not after {self.begins}", f"a day after {self.begins}")])
+        if self.end < self.start:
+            raise ProblemsError([Problem("until", f"{self.end} is before {self.start}", f"{self.start} or later")])
         return self
 
     def declared(self, name: str) -> dict[str, Any]:
         """As the provider takes it."""
         return {
             "exclusion_name": name,
-            "start_time": f"{self.begins}T00:00:00Z",
-            "end_time": f"{self.until}T00:00:00Z",
+            "start_time": f"{self.start}T00:00:00Z",
+            "end_time": f"{self.end + timedelta(days=1)}T00:00:00Z",
             "exclusion_options": {"scope": SCOPES[self.scope]},
         }

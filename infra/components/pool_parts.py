@@ -49,8 +49,11 @@ class TaintSpec(Spec):
     """What keeps pods away that do not tolerate it."""
 
     key: Key
+    """What it is about."""
     value: Value = ""
+    """What a pod must tolerate of it."""
     effect: pool_nodes.Effect = "no-schedule"
+    """Whether other pods never come, come where nowhere else is room, or go if they are there."""
 
 
 class UpgradeSpec(Spec):

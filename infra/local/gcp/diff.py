@@ -79,6 +79,9 @@ class Diff:
             else:
                 part = declared.get("additionalProperties", {}) | {"replaces": replaces}
                 for key in sorted({*old, *new}):
+                    if key not in new and dotted in self.computed:  # Google fills in the map, and not one of its entries
+                        yield Change((*path, key), "DELETE", replaces)
+                        continue
                     yield from self.values(part, old.get(key), new.get(key), found.get(key), (*path, key), dotted)
         elif isinstance(old, list) and isinstance(new, list):
             yield from self.lists(declared, old, new, state if isinstance(state, list) else [], path, dotted)

@@ -11,6 +11,8 @@ ONE = Codec(decode=lambda value: [value] if value else [])
 SWITCH = Codec(lambda value, _: str(value).upper() == "TRUE", lambda value: "TRUE" if value else "FALSE")
 """A boolean that the program says as a word."""
 ACCELERATORS = "guestAccelerators"
+GOOGLES = "goog-gke"
+"""Begin of the labels that Google itself puts on machines."""
 
 
 def _tags(value: dict[str, Any], _: Names) -> dict[str, Any]:
@@ -100,4 +102,7 @@ def seen(config: dict[str, Any] | None, written: dict[str, Any] | None) -> dict[
     every = config.get("taints") or []
     mine = every if written is None else written.get("taints") or []
     own = {(one.get("key"), one.get("effect")) for one in mine}
+    if (written or {}).get("resourceLabels"):  # the official provider takes no notice of Google's own among them
+        labels = config.get("resourceLabels") or {}
+        config = config | {"resourceLabels": {key: value for key, value in labels.items() if not key.startswith(GOOGLES)}}
     return config | {"taints": [one for one in every if (one.get("key"), one.get("effect")) in own], "effectiveTaints": every}
