@@ -2,7 +2,8 @@
 Trains the recommender: `python -m workloads.entry train_recommender`.
 
 It reads the folders `WL_DATA_CLICKS` and `WL_DATA_PICTURES` (`workloads/recommender/data.py` says what is in them), or makes data up where
-`--example` asks for that. It leaves `model/` (`workloads/recommender/export.py`) and `report.json` in `WL_OUTPUT`:
+`--example` asks for that. What pictures are as numbers, the model in `WL_DATA_VISION` says (`workloads/recommender/pictures.py`). It leaves
+`model/` (`workloads/recommender/export.py`), `logs/` for TensorBoard (`workloads/events.py`) and `report.json` in `WL_OUTPUT`:
 
     {"workload": "train_recommender", "run_id": "...", "metrics": {"recall_at_50": 0.41, ...}, "data": {...}, "steps": 600, "seconds": 9.1,
      "picture_features": "...", "devices": {...}, "resumed_from": [200], "loss": [[10, 5.1], ...]}
