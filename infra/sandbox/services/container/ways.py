@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from infra.catalog import tpu
-from infra.catalog.gpu_machines import N1, series_of
+from infra.catalog.gpu_machines import N1, by_machine_type, series_of
 from infra.sandbox.service import Body
 from infra.sandbox.services.compute.zones import tpu_host
 
@@ -31,7 +31,7 @@ def scheduling(config: Body) -> Body:
     found: Body = {"provisioningModel": models[way]} if way in models else {}
     if way in models:
         found["instanceTerminationAction"] = "DELETE"
-    if config.get("accelerators"):
+    if config.get("accelerators") or by_machine_type(config["machineType"]):
         found["onHostMaintenance"] = "TERMINATE"
     if limit := config.get("maxRunDuration"):
         found["maxRunDuration"] = {"seconds": str(int(float(limit.removesuffix("s"))))}

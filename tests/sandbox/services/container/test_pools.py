@@ -184,6 +184,13 @@ def test_the_machine_decides_how_many_nodes_a_topology_has(gke: Gke, cloud: Clou
     assert gke.make(name="q", config={"machineType": "ct5lp-hightpu-8t"}, placementPolicy=placement, initialNodeCount=1).status == 400
 
 
+def test_gpus_that_are_built_in_need_not_be_said(gke: Gke, cloud: Cloud) -> None:
+    """A machine with GPUs does not move: whether they are said or not."""
+    gke.pool(config={"machineType": "g2-standard-4"}, initialNodeCount=1)
+    (one,) = [one for one in cloud.machines.shown() if "/gke-c-p-" in one["name"]]
+    assert one["machine_type"] == "g2-standard-4"
+
+
 def test_a_zone_that_no_list_has_is_believed(gke: Gke) -> None:
     """No list of GPUs is complete: what is unknown is not impossible."""
     wanted = {"machineType": "a3-highgpu-8g", "accelerators": [{"acceleratorType": "nvidia-h100-80gb", "acceleratorCount": "8"}]}
