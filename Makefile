@@ -56,8 +56,8 @@ unit: $(DEV) ## the tests
 	@$(BIN)/python -m compileall -q infra workloads
 	@$(BIN)/python -m pytest -n 2 --maxschedchunk 1 --inline-snapshot=disable
 
-soak: $(DEV) engine ## the long runs: a kill at every call, before a release
-	@$(BIN)/python -m pytest -m soak -p no:randomly
+soak: $(DEV) engine ## the long runs: a kill at every call, properties by ten times as many examples, before a release
+	@$(BIN)/python -m pytest -m 'soak or hypothesis' --hypothesis-profile soak -p no:randomly
 
 docs: $(DEV) ## write the generated parts of the documents and the schema anew
 	@$(BIN)/python tools/docs.py

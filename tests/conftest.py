@@ -23,7 +23,8 @@ gc.set_threshold(50_000, 10, 10)
 typer.main.get_command = cache(typer.main.get_command)
 
 # A busy machine is no fault of the code: speed has tests of its own, by CPU time.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+settings.register_profile("soak", settings.get_profile("house"), max_examples=500)
 settings.load_profile("house")
 
 BASE: dict[str, Any] = {

@@ -84,6 +84,10 @@ def speeds() -> dict[str, list[float]]:
         ours = trainer(Path(name), 1, 1, batch=BATCH, dimension=DIMENSION)
         held = [jax.block_until_ready(ours._placed(batch)) for batch in reader(ours._batches)]
 
+        def loop() -> None:
+            ours._input = reader(ours._batches)
+            ours.train()
+
         def bare() -> None:
             state = ours._state
             for batch in held:
@@ -95,7 +99,7 @@ def speeds() -> dict[str, list[float]]:
             for batch in reader(ours._batches):
                 jax.block_until_ready(ours._placed(batch))
 
-        ways: dict[str, Callable[[], object]] = {"our loop": ours.train, "bare loop": bare, "input": fed}
+        ways: dict[str, Callable[[], object]] = {"our loop": loop, "bare loop": bare, "input": fed}
         found: dict[str, list[float]] = {way: [] for way in ways}
         with contextlib.redirect_stderr(io.StringIO()):
             for run in range(RUNS + 1):
@@ -126,7 +130,7 @@ def counted() -> dict[str, Counts]:
 
 def processes(count: int) -> ProcessPoolExecutor:
     """Each call gets a process of its own, as devices are chosen once in each; what it needs has been imported."""
-    os.environ |= {"KERAS_BACKEND": "jax", "PYTHONWARNINGS": "ignore"}
+    os.environ.setdefault("KERAS_BACKEND", "jax")
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(IMPORTS))
     return ProcessPoolExecutor(count, mp_context=context, max_tasks_per_child=1)

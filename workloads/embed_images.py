@@ -53,7 +53,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         raise InputError("WL_DATA_PICTURES is missing: name the folder of the pictures")
     pictures, output = Folder(settings.data["pictures"]), Folder(settings.output)
     extractor = vision.extractor(settings.data)
-    kept = Folder(options.embeddings) if options.embeddings else output.child(embeddings.PLACE)
+    kept = output.child(embeddings.PLACE) if options.embeddings is None else Folder(options.embeddings)
     embeddings.measured_by_others(kept, extractor)
     found = Embeddings(kept, pictures, embeddings.listed(pictures, output, alone=settings.hosts == 1), extractor, shard=options.shard)
     if not len(found):
@@ -70,7 +70,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
             made += 1
             say(f"shard {number + 1} of {found.count} is made")
     if connected:
-        _meet()
+        devices.meet(settings, "at the end of the pictures")
     # Everybody writes before they look: so the last one finds all, and if two do, they say the same.
     shards = found.whole_shards()
     while shards is None and workers.speaks_for_all(host, os.environ):
@@ -92,7 +92,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
 
 def _started(settings: TrainSettings, environment: Mapping[str, str]) -> tuple[int, bool]:
     """Which worker this is, after its devices are looked at, and whether JAX connects it to the others."""
-    if settings.hosts > 1 and not settings.accelerator_type.startswith(("cpu", "nvidia-")) and environment.get(SIMULATED) != "1":
+    if settings.hosts > 1 and not settings.accelerator_type.startswith(("cpu", devices.GPU)) and environment.get(SIMULATED) != "1":
         devices.start(settings)
         import jax
 
@@ -124,10 +124,3 @@ def _report(settings: TrainSettings, output: Folder, shards: list[Shard], extrac
 
 def _wait() -> None:
     time.sleep(WAIT_SECONDS)
-
-
-def _meet() -> None:
-    """Waits for all hosts of a slice: one that ends early takes the others' work for lost."""
-    from jax.experimental import multihost_utils
-
-    multihost_utils.sync_global_devices("embedded")

@@ -69,24 +69,39 @@ class Folder:
                 return self._path(name).read_bytes()
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 return None
-        from google.api_core.exceptions import NotFound
+        from google.api_core.exceptions import Forbidden, NotFound
 
         try:
             content: bytes = self._blob(name).download_as_bytes()
         except NotFound:
             return None
+        except Forbidden as error:
+            raise FilesError(f"{self.location}: {name} may not be read: {error.message}") from None
         return content
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file: a reader finds the old one or the new one, never a part."""
+        """
+        Writes a file: a reader finds the old one or the new one, never a part.
+
+        Raises:
+            FilesError: It may not be written there, or cannot.
+        """
         if self.remote:
-            self._blob(name).upload_from_string(content, content_type="application/octet-stream")
+            from google.api_core.exceptions import Forbidden
+
+            try:
+                self._blob(name).upload_from_string(content, content_type="application/octet-stream")
+            except Forbidden as error:
+                raise FilesError(f"{self.location}: {name} may not be written: {error.message}") from None
             return
         path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_bytes(content)
+            unfinished.replace(path)
+        except OSError as error:
+            raise FilesError(f"{self.location}: {name} cannot be written: {error.strerror}") from None
 
     def create(self, name: str, content: bytes) -> bool:
         """Writes a file that is not there. Of several who do so at once, one is answered yes."""

@@ -60,6 +60,7 @@ class Training(Try):
         super().__init__(settings, steps, checkpoints, first=first, identity={**identity, **of_input(batches)})
         self.model = model
         self.optimizer = optimizer
+        self._batches = batches
         self._input = reader(batches)
         self._sharding = NamedSharding(distribution.device_mesh.backend_mesh, PartitionSpec(BATCH_AXIS))
         kept = {id(variable) for variable in frozen}

@@ -348,12 +348,7 @@ def queue(
 
 
 image = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(image, name="image", help="Images of the workloads: build.")
-
-
-@image.callback()
-def _image() -> None:
-    """Images of the workloads."""  # a group of one command is one only with this
+app.add_typer(image, name="image", help="Images of the workloads: build, sbom.")
 
 
 @image.command("build")
@@ -364,7 +359,7 @@ def image_build(
         str | None, typer.Option("--with", metavar="TOOL", help="docker, podman or buildah of this machine. (default: Cloud Build)")
     ] = None,
     account: Annotated[
-        str | None, typer.Option("--service-account", metavar="EMAIL", help="Who builds. (default: the project's own for builds)")
+        str | None, typer.Option("--service-account", metavar="EMAIL", help="Who builds. (default: the stack's own for builds)")
     ] = None,
     folder: Folder = STACKS,
     cloud: InGoogle = False,
@@ -374,6 +369,16 @@ def image_build(
     from infra.cli import images as command
 
     raise typer.Exit(command.build(names, stack, folder, tool=tool, account=account, cloud=cloud, as_json=as_json))
+
+
+@image.command("sbom")
+def image_sbom(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="runner, serve, tf or train.")],
+) -> None:
+    """Print what is in an image, as SPDX 2.3: what its lock installs, and its base."""
+    from infra.cli import images as command
+
+    raise typer.Exit(command.sbom(name))
 
 
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

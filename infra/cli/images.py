@@ -1,4 +1,4 @@
-"""`accelform image build`."""
+"""`accelform image build` and `sbom`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,19 @@ def build(
     _say("", written)
     if cloud:
         _say("how it was built: gcloud artifacts docker images describe REFERENCE --show-provenance")
-        _say("what is inside: gcloud artifacts sbom export --uri=REFERENCE, where containerscanning.googleapis.com was on before the push")
+        _say("what is inside: accelform image sbom NAME")
+    return ExitCode.OK
+
+
+def sbom(name: str) -> int:
+    """Prints what is in an image of this checkout."""
+    import time
+
+    from infra.operate import images
+    from infra.operate import sbom as lists
+
+    images.check([name])
+    print_json(lists.document(name, time.time()))
     return ExitCode.OK
 
 

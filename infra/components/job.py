@@ -15,7 +15,7 @@ import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from infra import gcp, keys, names
+from infra import gcp, names
 from infra.catalog import tpu
 from infra.catalog.gpu import UnknownGpu, gpu, gpus
 from infra.catalog.places import region_of
@@ -192,7 +192,7 @@ class JobSpec(Spec):
                 raise problem("cannot be chosen: Vertex AI chooses one in the region", fix="remove `zones`")
             return []
         if value is NOT_SAID:
-            chosen = cls.choices("zones", info.data) or keys.description(cls, "zones")
+            chosen = cls.choices("zones", info.data) or " ".join(cls.descriptions()["zones"].split())
             raise ProblemsError([Problem("", "is missing", chosen, "write it: it has no default")])
         if value == []:
             raise PydanticKnownError("too_short", {"field_type": "List", "min_length": 1, "actual_length": 0})

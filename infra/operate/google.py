@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from infra.findings import Found
@@ -71,34 +72,30 @@ def _of_credentials(credentials: Any, project: str) -> list[Found]:
     return found
 
 
-class Services:
-    """Google's APIs by their packaged documents. Building one takes longer than a call, so threads may share them."""
+_making = threading.Lock()
+"""The client makes its classes when they are first asked for, and threads share them."""
 
-    def __init__(self) -> None:
-        self._built: dict[tuple[str, str], Any] = {}
-        self._lock = threading.Lock()
 
-    def get(self, api: str, version: str, http: Any) -> Any:
-        """An API. Its calls must be executed with the transport of the thread that makes them."""
-        from googleapiclient.discovery import build
+@cache
+def _collection(api: str, version: str, words: tuple[str, ...]) -> Any:
+    """
+    Google's client of one collection, by the packaged document. It is kept: making one takes longer than a call. What is called on it must
+    be executed with the transport of the thread that calls.
+    """
+    if words:
+        return getattr(_collection(api, version, words[:-1]), words[-1])()
+    import httplib2
+    from googleapiclient.discovery import build
 
-        with self._lock:
-            if (api, version) not in self._built:
-                self._built[api, version] = build(api, version, http=http, static_discovery=True, cache_discovery=False)
-            return self._built[api, version]
+    return build(api, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False)
 
 
 class Google:
     """Google's APIs, as one thread sees them."""
 
-    def __init__(self, connect: Connect, project: str, services: Services | None = None) -> None:
-        """
-        Args:
-            services: Shared with other threads. (default: of its own)
-        """
+    def __init__(self, connect: Connect, project: str) -> None:
         self._http = connect()
         self._project = project
-        self._services = services or Services()
 
     def call(self, api: str, version: str, method: str, **arguments: Any) -> dict[str, Any]:
         """
@@ -113,12 +110,11 @@ class Google:
         from googleapiclient.errors import HttpError
         from httplib2 import HttpLib2Error
 
-        service = self._services.get(api, version, self._http)
         *collections, verb = method.split(".")
-        for collection in collections:
-            service = getattr(service, collection)()
+        with _making:
+            call = getattr(_collection(api, version, tuple(collections)), verb)(**arguments)
         try:
-            answer = getattr(service, verb)(**arguments).execute(http=self._http, num_retries=RETRIES)
+            answer = call.execute(http=self._http, num_retries=RETRIES)
         except HttpError as error:
             raise explained(api, method, self._project, int(error.resp.status), str(error.reason), error.content) from None
         except TimeoutError:

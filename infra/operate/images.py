@@ -5,9 +5,8 @@ The source is one archive with the same bytes for the same files: it names the t
 repository lets no tag move: a second build of the same files would fail at its end, so it is not begun.
 
 A build in Cloud Build asks for verified provenance: it fails where Google could not write that down. Begun by a call and no trigger, it has
-that of SLSA version 0.1. A list of what is inside (SBOM) is no option of a build: `gcloud artifacts sbom export` makes it, of images
-that were scanned. Sources: discovery document cloudbuild v1, revision in the package; Google's pages "Generate and validate build
-provenance" and "Generate and store SBOMs", read 2026-11.
+that of SLSA version 0.1. A list of what is inside (SBOM) is no option of a build: `infra.operate.sbom` makes it. Sources: discovery
+document cloudbuild v1, revision in the package; Google's page "Generate and validate build provenance", read 2026-11.
 """
 
 from __future__ import annotations

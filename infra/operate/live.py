@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from infra.catalog.places import region_of
 from infra.findings import Found
-from infra.operate.google import TIMEOUT_SECONDS, Connect, Google, Services
+from infra.operate.google import TIMEOUT_SECONDS, Connect, Google
 from infra.operate.refused import RefusedError
 
 WORKERS = 6
@@ -91,12 +91,12 @@ def look(connect: Connect, project: str, groups: Iterable[Group], *, region: str
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
     wanted = [group for group in GROUPS if group in set(groups)]
-    own, services = threading.local(), Services()
+    own = threading.local()
 
     def google() -> Google:
         """Of this thread."""
         if not hasattr(own, "google"):
-            own.google = Google(connect, project, services)
+            own.google = Google(connect, project)
         found: Google = own.google
         return found
 

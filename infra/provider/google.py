@@ -71,7 +71,9 @@ class Google(Calls):
         http: httpx.Client | None = None,
         time: Callable[[], float] | None = None,
     ) -> None:
-        super().__init__(http or httpx.Client(timeout=CALL_SECONDS, trust_env=not settings.sandbox), pause, now)
+        # A sandbox is plain HTTP of this machine: nothing of the environment is asked, and no certificates are read for it.
+        is_far = not settings.sandbox
+        super().__init__(http or httpx.Client(timeout=CALL_SECONDS, trust_env=is_far, verify=is_far), pause, now)
         self.settings = settings
         self.time = time or (self._sandbox_time if settings.sandbox else wall_time)
         self._lock = threading.Lock()

@@ -6,6 +6,7 @@ The SDK's own provider classes carry neither unknowns nor old inputs, and print 
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -123,6 +124,8 @@ def serve(provider: Provider) -> None:
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
+    gc.freeze()  # what was imported stays for ever: the collector need not look at it
+    gc.enable()
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     never = threading.Event()

@@ -7,6 +7,7 @@ plugin's `__main__` calls this before its other imports. Nobody else does: in an
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib.util import find_spec
 from types import ModuleType
@@ -16,7 +17,8 @@ PACKAGES = ("pulumi", "pulumi.runtime", "pulumi.runtime.proto")
 
 
 def lightly() -> None:
-    """Makes the imports that follow light ones."""
+    """Makes the imports that follow light ones. Garbage is looked for again from when the plugin serves."""
+    gc.disable()
     for name in PACKAGES:
         spec = find_spec(name)
         if spec is None or spec.submodule_search_locations is None:

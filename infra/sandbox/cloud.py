@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.sandbox import enums, lists, operations, policies, polls, verbs
 from infra.sandbox.clock import Clock
-from infra.sandbox.discovery import UPLOAD, Method, Routes, document
+from infra.sandbox.discovery import UPLOAD, Method, Routes, document, routes
 from infra.sandbox.faults import Faults, LostError
 from infra.sandbox.loads import Loads
 from infra.sandbox.machines import KEPT, Machines
@@ -79,7 +79,6 @@ class Cloud:
         self.store.saw = self.machines.saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
-        self._routes: dict[str, Routes] = {}
 
     def handle(self, request: Request) -> Answer:
         """
@@ -191,11 +190,7 @@ class Cloud:
 
     def routes(self, service: Service) -> Routes:
         """A service's methods; its documents are read when it is first asked."""
-        if service.host not in self._routes:
-            for narrow, wide in service.widened_by.items():
-                document(narrow).widen(document(wide))
-            self._routes[service.host] = Routes([document(api) for api in service.apis])
-        return self._routes[service.host]
+        return routes(service.apis, tuple(service.widened_by.items()))
 
     @property
     def moment(self) -> float:

@@ -175,6 +175,20 @@ class Routes:
         return rest
 
 
+@cache
+def routes(apis: tuple[str, ...], widened_by: tuple[tuple[str, str], ...] = ()) -> Routes:
+    """
+    The methods of a service. Made once a process: some 20 ms for Compute Engine's.
+
+    Args:
+        apis: Names of its documents.
+        widened_by: Names of a document, and of another whose schemas and fields it takes in.
+    """
+    for narrow, wide in widened_by:
+        document(narrow).widen(document(wide))
+    return Routes([document(api) for api in apis])
+
+
 def _route(method: Method) -> _Route:
     base = method.document.base.strip("/").count("/") + 1 if method.document.base else 1 if VERSION.match(method.template[0]) else 0
     if method.template[0] in (UPLOAD, DOWNLOAD):

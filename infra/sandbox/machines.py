@@ -25,6 +25,7 @@ from infra.sandbox.servers import endpoints, served
 from infra.sandbox.services.aiplatform import custom_jobs, parts
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.compute.capacity import provisioning
+from infra.sandbox.services.compute.zones import tpu_host
 from infra.sandbox.services.tpu import nodes
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def usd_hour(entry: dict[str, Any]) -> Decimal | None:
     if entry["kind"] == "custom-job":
         return _on_vertex(entry)
     name = entry.get("accelerator_type", "")
-    shape = tpu.shape(name) if name else tpu.by_machine_type(entry["machine_type"])
+    shape = tpu.shape(name) if name else tpu_host(entry["machine_type"])
     try:
         if shape is not None:
             return tpu_chip_hour(shape, region, way).usd * shape.chips

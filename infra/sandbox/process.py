@@ -142,7 +142,9 @@ def ask(sandbox: Running, method: str, path: str, body: Any = None) -> dict[str,
     import httpx
 
     try:
-        answer = httpx.request(method, f"{sandbox.base}/sandbox/{path}", json=body, timeout=START_SECONDS, trust_env=False)
+        url = f"{sandbox.base}/sandbox/{path}"
+        # Without `verify=False` each call reads all certificates of this machine first, for plain HTTP: 45 ms.
+        answer = httpx.request(method, url, json=body, timeout=START_SECONDS, trust_env=False, verify=False)  # noqa: S501
         answer.raise_for_status()
     except httpx.HTTPError as error:
         raise MachineError(f"the sandbox at {sandbox.base} does not answer: {error}\n  fix: accelform sandbox stop") from None

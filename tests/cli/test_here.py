@@ -19,6 +19,7 @@ from infra.cli.progress import Progress
 from infra.errors import MachineError, SpecError
 from infra.local.attach.lines import Speaker
 from infra.operate.jobs.desk import Desk, Job
+from infra.sandbox.clock import rfc3339
 from infra.stack import StackSpec
 from tests.operate.jobs.night import BASE, BUCKET, PROJECT, REGION, Night
 
@@ -145,3 +146,26 @@ def test_of_a_rollouts_readings_the_last_one_stays(capsys: pytest.CaptureFixture
     ):
         one._heard(speaker, json.dumps({"at": "now", "event": event, "message": text}) if event else text)
     assert capsys.readouterr().err.splitlines() == ["  step 10", "now  10 %: two", "now  50 %", "a warning"]
+
+
+def test_what_the_runner_waits_for_is_moved_to(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own events alone tell of it: a reading says until when a step holds. The host's and the sweep's lines do not."""
+    night = Night()
+    google, moved = night.google(), list[float]()
+
+    def own(self: Here, http: str, what: str, body: Any = None) -> Any:
+        moved.append(body["seconds"])
+        night.wait(body["seconds"])
+        return {"time": rfc3339(night.now())}
+
+    monkeypatch.setattr(Here, "_own", own)
+    one = Here(google, Desk(google, PROJECT, REGION, "shop"), Job(night.plan, "a/jobs/shop-job-nightly"), BASE, [], Progress())
+    said = json.dumps({"at": "now", "event": "reading", "message": "10 %", "until": night.now() + 3600})
+    for speaker in (Speaker(PROJECT, "log", {}, {}, {"name": "vm"}), Speaker(PROJECT, "log", {}, {"job": "shop-sweep"})):
+        one._heard(speaker, said)
+        one._moments.step()
+    assert moved == []
+    one._heard(Speaker(PROJECT, "log", {}, {"job": "shop-job-nightly"}), said)
+    one._moments.step()
+    assert moved == [0, pytest.approx(3600)]
+    assert "moved to" in capsys.readouterr().err

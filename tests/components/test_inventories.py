@@ -85,6 +85,7 @@ def test_every_component_has_an_inventory() -> None:
         "gpu_host",
         "gpu_offer",
         "tpu_offer",
+        "vertex_offer",
         "images",
         "job_machine",
         "maintenance",

@@ -29,33 +29,35 @@ CLUSTER = {
 """What stands beside the slice, so that one program is enough: a GKE cluster, with a pool of GPUs and one of TPUs. The rest is in test_gke."""
 
 
-def test_a_slice_of_several_hosts_comes_up_stays_and_goes(slices: dict[str, Any], region: Make) -> None:
-    """Up makes its four hosts, and the cluster beside it; a second preview and a refresh find nothing; down leaves nothing."""
+def test_a_slice_of_several_hosts_comes_up_stays_is_made_anew_and_goes(slices: dict[str, Any], region: Make) -> None:
+    """
+    Up makes its four hosts, and the cluster beside it; a second preview and a refresh find nothing; down leaves nothing. A change makes it
+    anew: its group goes before what it is made from, which cannot go while the group uses it, and no host of the old one stays.
+    """
     here = region(slices | CLUSTER)
     assert set(here.accelform("up", "--json").changes) == {"create"}
-    assert len([name for name in here.made() if "/zones/us-west4-a/instances/try-tpu-" in name]) == 4  # GKE's nodes are machines too
+    assert hosts(here) == 4
     pack = ("--stack", STACK, "--non-interactive")
     previewed = here.pulumi("preview", "--expect-no-changes", "--policy-pack", "infra/policy", *pack)
     assert previewed.code == 0, previewed.out + previewed.err
     refreshed = here.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes", *pack)
     assert refreshed.code == 0, refreshed.out + refreshed.err
+
+    larger = SIXTEEN | {"accelerator_type": "v5litepod-32"}  # the policy and the size change, the template does not
+    here.write(slices | CLUSTER | {"accelform:tpu_slices": {"train": larger}})
+    assert here.accelform("up", "--json").changes["replace"] == 2
+    assert hosts(here) == 8
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+
+    here.write(slices | CLUSTER | {"accelform:tpu_slices": {"train": larger | {"boot_disk_gib": 200}}})  # the template alone changes
+    assert here.accelform("up", "--json").changes["replace"] == 2
+    assert hosts(here) == 8
+    assert set(here.accelform("up", "--json").changes) == {"same"}
+
     gone = here.accelform("down", "--json")
     assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err
 
 
-@pytest.mark.parametrize(
-    ("change", "hosts"),
-    [
-        ({"accelerator_type": "v5litepod-32"}, 8),  # the policy and the size change, the template does not
-        ({"boot_disk_gib": 200}, 4),  # the template alone changes
-    ],
-    ids=["size", "template"],
-)
-def test_a_slice_is_changed_by_being_made_anew(change: dict[str, Any], hosts: int, slices: dict[str, Any], region: Make) -> None:
-    """Its group goes before what it is made from, which cannot go while the group uses it, and no host of the old one stays."""
-    here = region(slices)
-    assert set(here.accelform("up", "--json").changes) == {"create"}
-    here.write(slices | {"accelform:tpu_slices": {"train": SIXTEEN | change}})
-    assert here.accelform("up", "--json").changes["replace"] == 2
-    assert len([name for name in here.made() if "/zones/us-west4-a/instances/" in name]) == hosts
-    assert set(here.accelform("up", "--json").changes) == {"same"}
+def hosts(here: Region) -> int:
+    """How many hosts of the slice stand: GKE's nodes are machines too."""
+    return len([name for name in here.made() if "/zones/us-west4-a/instances/try-tpu-" in name])

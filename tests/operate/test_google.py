@@ -11,7 +11,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.oauth2.credentials import Credentials
 
 from infra.operate.doctor_cloud import CloudNeeds, inspect
-from infra.operate.google import Google, Services, default_connect
+from infra.operate.google import Google, default_connect
 
 
 def login(monkeypatch: pytest.MonkeyPatch, **known: str) -> None:
@@ -72,10 +72,9 @@ def test_reads_to_the_last_page(cloud: SimpleNamespace) -> None:
 
 
 def test_shared_documents_call_by_each_ones_own_transport(answers: dict[str, Any], cloud: SimpleNamespace) -> None:
-    """Threads may share what was built of Google's documents; transports are not shared."""
-    services = Services()
+    """Threads share what was made of Google's documents; transports are not shared."""
     transports = [cloud.transport(answers) for _ in range(2)]
     for transport in transports:
-        Google(transport, cloud.project, services).call("compute", "v1", "projects.get", project=cloud.project)
+        Google(transport, cloud.project).call("compute", "v1", "projects.get", project=cloud.project)
 
     assert [transport.asked for transport in transports] == [[("GET", f"/compute/v1/projects/{cloud.project}")]] * 2

@@ -11,6 +11,7 @@ import pytest
 from infra.sandbox.clock import Clock
 from infra.sandbox.cloud import Cloud, Request
 from infra.sandbox.faults import Fault
+from infra.sandbox.machines import usd_hour
 from infra.sandbox.store import Store
 from tests.sandbox.services.compute.conftest import Compute, machine
 
@@ -67,6 +68,12 @@ def test_least_is_a_minute_of_a_machine_and_nothing_of_a_node(cloud: Cloud, comp
 
     assert (vm["billed_seconds"], vm["usd"]) == (60, "0.180000")  # it ran for 20 s, while it was deleted
     assert (node["kind"], node["accelerator_type"], node["billed_seconds"], node["usd"]) == ("node", "v6e-1", 10, "0.007500")
+
+
+def test_hosts_that_only_gke_has_are_priced_by_chip() -> None:
+    """A v4 host is none of Compute Engine's machine types. 3.22 USD a chip: the catalogue, prices.csv."""
+    entry = {"kind": "instance", "zone": "us-central2-b", "provisioning": "on-demand", "machine_type": "ct4p-hightpu-4t", "gpus": {}}
+    assert usd_hour(entry) == Decimal("3.22") * 4
 
 
 def test_what_never_ran_costs_nothing(cloud: Cloud, compute: Compute, ask: Any, done: Any) -> None:

@@ -105,16 +105,11 @@ def begun(job: Job, *arguments: str, hosts: int = 1) -> Iterator[list[Host]]:
         yield found
 
 
-def prepare(environment: Mapping[str, str]) -> None:
-    """Begins the one that all come from, with variables that are read at an import."""
-    before = dict(os.environ)
-    os.environ.update(environment)
-    try:
-        multiprocessing.get_context("forkserver").set_forkserver_preload(list(IMPORTS))
-        forkserver.ensure_running()
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+def prepare() -> None:
+    """Begins the one that all come from."""
+    os.environ.setdefault("KERAS_BACKEND", "jax")  # which is chosen at an import
+    multiprocessing.get_context("forkserver").set_forkserver_preload(list(IMPORTS))
+    forkserver.ensure_running()
 
 
 def _gone(process: multiprocessing.process.BaseProcess) -> None:
@@ -127,6 +122,11 @@ def _live(environment: Mapping[str, str], arguments: Sequence[str], said: Connec
     os.dup2(said.fileno(), sys.stderr.fileno())
     said.close()
     os.environ.update(environment)
+    import jax
+
+    # JAX has looked at its own variables already.
+    jax.config.update("jax_compilation_cache_dir", environment["JAX_COMPILATION_CACHE_DIR"])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     from workloads import entry, tries
     from workloads.say import say
 

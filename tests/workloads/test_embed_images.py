@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.workloads.jobs import Job, finished
 from workloads import devices, embed_images, embeddings, vision
 from workloads.contract import RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
+from workloads.recommender.data import write_example
 
 SHARD = 4
 
@@ -204,6 +206,51 @@ def test_workers_of_which_one_dies(settings: TrainSettings, monkeypatch: pytest.
     assert 0 < len(lost) < len(measured) == 11
     assert len(again) == 12
     assert Folder(settings.output).find("pictures.json") is None
+
+
+@pytest.mark.soak
+def test_processes_side_by_side_of_which_one_is_killed(tmp_path: Path, compiled: Path) -> None:
+    """
+    Three at once, one ended by SIGKILL after its first shard: the others end well. Begun again, it does the rest, and reports.
+
+    `.venv/bin/python -m pytest -n 0 -m soak tests/workloads/test_embed_images.py`
+    """
+    write_example(Folder(str(tmp_path)), users=5, items=120, rows=20)
+    job = Job(tmp_path / "job", compiled, workload="embed_images", chips=3, data=tmp_path)
+    processes = job.start("--shard", "2", hosts=3)
+    said = processes[0].stderr
+    assert said is not None
+    assert any("is made" in line for line in said)
+    processes[0].kill()
+    assert [one.returncode for one in finished(processes)] == [-signal.SIGKILL, 0, 0]
+    assert not (job.output / "report.json").exists()
+
+    again = job.start("--shard", "2", hosts=3)
+    assert [one.returncode for one in finished(again)] == [0, 0, 0]
+    assert job.report["metrics"] == {"pictures": 120, "embedded": 120, "set_aside": 0}
+    assert len(embedded(Folder(str(job.output / "embeddings" / "plain-1")))) == 120
+
+
+def test_a_primary_replica_ends_last(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertex AI takes its end for that of the job: it waits until the others' shards are there, and reports."""
+
+    def spec(pool: str) -> str:
+        return json.dumps({"cluster": {"workerpool0": ["a:1"], "workerpool1": ["b:1"]}, "task": {"type": pool, "index": 0}})
+
+    waited = []
+
+    def meanwhile() -> None:
+        waited.append(Path(settings.output, "report.json").exists())
+        monkeypatch.setenv("CLUSTER_SPEC", spec("workerpool1"))
+        assert run(shared) == 0
+        monkeypatch.setenv("CLUSTER_SPEC", spec("workerpool0"))
+
+    shared = replace(settings, hosts=2, chips=2)
+    monkeypatch.setattr(embed_images, "_wait", meanwhile)
+    monkeypatch.setenv("CLUSTER_SPEC", spec("workerpool0"))
+    assert run(shared) == 0
+    assert waited == [False]
+    assert report(settings)["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
 
 
 @pytest.mark.parametrize(("data", "said"), [({}, "WL_DATA_PICTURES is missing"), ({"pictures": "nowhere"}, "no file")])

@@ -7,8 +7,16 @@ import signal
 import pytest
 
 from workloads import devices, entry
-from workloads.contract import RESTART_EXIT
+from workloads.contract import RESTART_EXIT, InputError
+from workloads.files import FilesError
 from workloads.recommender import train
+
+
+@pytest.fixture
+def contract(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
+    """An environment as a machine has it."""
+    for name, text in {"RUN_ID": "r", "OUTPUT": "o", "CHECKPOINTS": "c", "ACCELERATOR_TYPE": "cpu", "CHIPS": "1"}.items():
+        monkeypatch.setenv(f"WL_{name}", text)
 
 
 @pytest.mark.parametrize(
@@ -30,16 +38,26 @@ def test_says_what_is_wrong(arguments: list[str], code: int, said: str, capsys: 
     assert said in capsys.readouterr().err
 
 
-def test_a_notice_before_there_is_anything_to_save(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [InputError, FilesError])
+def test_a_users_mistake_is_a_sentence(
+    error: type[Exception], contract: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And a code that says that to begin again would not help."""
+
+    def run(settings: object, options: object) -> int:
+        raise error("the pictures are none")
+
+    monkeypatch.setattr(devices, "start", lambda settings: None)
+    monkeypatch.setattr(train, "run", run)
+
+    assert entry.main(["train_recommender"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "train_recommender: the pictures are none"
+
+
+def test_a_notice_before_there_is_anything_to_save(contract: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends it with 143, also as the first process of a container."""
-    before = signal.getsignal(signal.SIGTERM)
-    for name, text in {"RUN_ID": "r", "OUTPUT": "o", "CHECKPOINTS": "c", "ACCELERATOR_TYPE": "cpu", "CHIPS": "1"}.items():
-        monkeypatch.setenv(f"WL_{name}", text)
     monkeypatch.setattr(devices, "start", lambda settings: signal.raise_signal(signal.SIGTERM))
     monkeypatch.setattr(train, "run", lambda settings, options: 0)
-    try:
-        with pytest.raises(SystemExit) as ended:
-            entry.main(["train_recommender"])
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with pytest.raises(SystemExit) as ended:
+        entry.main(["train_recommender"])
     assert ended.value.code == RESTART_EXIT

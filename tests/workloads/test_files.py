@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,6 +107,36 @@ def test_odd_checksums_are_refused(folder: Folder, content: bytes, tmp_path: Pat
 
     with pytest.raises(FilesError):
         folder.download(tmp_path / "back")
+
+
+def test_says_that_it_cannot_write(tmp_path: Path) -> None:
+    """In a sentence: here, where a file is in the folder's place."""
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(FilesError, match=r"file/deep: x cannot be written: "):
+        Folder(str(tmp_path / "file" / "deep")).write("x", b"")
+
+
+def test_says_that_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Google answers to an account that lacks a role, with the file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from google.api_core.exceptions import Forbidden
+
+    class Blob:
+        def download_as_bytes(self) -> bytes:
+            raise Forbidden("it lacks storage.objects.get")
+
+        def upload_from_string(self, content: bytes, content_type: str) -> None:
+            raise Forbidden("it lacks storage.objects.create")
+
+    monkeypatch.setattr(Folder, "_blob", lambda self, name: Blob())
+    folder = Folder("gs://shop-data/pictures")
+
+    with pytest.raises(FilesError, match=r"gs://shop-data/pictures: a\.png may not be read: it lacks storage\.objects\.get"):
+        folder.find("a.png")
+    with pytest.raises(FilesError, match=r"a\.png may not be written: it lacks storage\.objects\.create"):
+        folder.write("a.png", b"")
 
 
 def test_of_several_who_create_a_file_one_does(folder: Folder) -> None:

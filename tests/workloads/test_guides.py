@@ -62,6 +62,16 @@ def block(name: str) -> dict[str, Any]:
     return dict(YAML(typ="safe", pure=True).load(text))
 
 
+def test_the_block_of_gpus_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands: a machine that stands, and a job's, each with the GPUs that the text says."""
+    spec = StackSpec.load(stack_file(base | block("gpu")))
+    lab, nightly = spec.gpu_vms["lab"].gpus, spec.jobs["nightly"].gpus
+
+    assert lab.words() == "n1-standard-8 with 1 x nvidia-tesla-t4"
+    assert nightly is not None
+    assert nightly.words() == "g2-standard-8 with 1 x nvidia-l4"
+
+
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
     """It is loaded as it stands; the variables that its command reads, and those that the guide explains, are what a run is told."""
     text = (GUIDES / "maxtext.md").read_text(encoding="utf-8")

@@ -39,8 +39,8 @@ class Batches:
     @property
     def fingerprint(self) -> str:
         """Of what is learned, in its order."""
-        found = hashlib.sha256(np.ascontiguousarray(self.labels))
-        found.update(np.ascontiguousarray(self.rows))
+        found = hashlib.sha256(self.labels.tobytes())
+        found.update(self.rows.tobytes())
         return found.hexdigest()
 
     def __len__(self) -> int:

@@ -46,7 +46,7 @@ class Batches:
         """Of whom and what the rows are: a row of a table means another person or product with other data."""
         found = hashlib.sha256(json.dumps([self.clicks.users, self.products.names]).encode())
         for column in (self.clicks.user, self.clicks.item, self.rows):
-            found.update(np.ascontiguousarray(column))
+            found.update(column.tobytes())
         return found.hexdigest()
 
     def __len__(self) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from workloads import embeddings, vision
 from workloads.contract import InputError, TrainSettings
+from workloads.devices import meet
 from workloads.embeddings import Embeddings
 from workloads.files import Folder
 from workloads.recommender.data import Products
@@ -23,7 +24,7 @@ def features(settings: TrainSettings, kept: str | None, pictures: Folder, produc
         kept: Folder of embeddings that outlives the run; the run's own where it is None.
     """
     output = Folder(settings.output)
-    folder = Folder(kept) if kept else output.child(embeddings.PLACE)
+    folder = output.child(embeddings.PLACE) if kept is None else Folder(kept)
     extractor = vision.extractor(settings.data)
     embeddings.measured_by_others(folder, extractor)
     found = Embeddings(folder, pictures, embeddings.listed(pictures, output, alone=settings.hosts == 1), extractor)
@@ -41,12 +42,11 @@ def _shards(settings: TrainSettings, found: Embeddings) -> list[embeddings.Shard
     if settings.hosts == 1:
         return [found.whole(number) or found.make(number) for number in range(found.count)]
     import jax
-    from jax.experimental import multihost_utils
 
     for number in range(jax.process_index(), found.count, settings.hosts):
         if found.whole(number) is None:
             found.make(number)
-    multihost_utils.sync_global_devices("embedded")
+    meet(settings, "at the end of the pictures")
     shards = found.whole_shards()
     if shards is None:
         raise InputError(f"{found.folder.location}: a shard went away, or its pictures did: begin again")

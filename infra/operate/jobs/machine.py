@@ -54,7 +54,8 @@ class Machine:
     @property
     def came(self) -> bool:
         """Whether it is there, or was: the service that ends it by itself may have done so before anybody looked."""
-        return self.phase == "running" or (self.phase == "ended" and bool(self.name) and bool(self.since))
+        was = bool(self.name) and (bool(self.since) or self.code is not None)
+        return self.phase == "running" or (self.phase == "ended" and was)
 
     def is_of(self, run: str, number: int) -> bool:
         return (self.run, self.number) == (run.lower(), str(number))

@@ -185,14 +185,32 @@ def test_a_price_that_no_source_has_is_not_guessed() -> None:
     assert (one.record()["usd"], one.record()["usd_at_most"]) == ("unknown", "unknown")
 
 
-def test_another_state_of_it_may_yet_run() -> None:
-    """A word that Google adds is waited for, as a machine that comes is."""
+FAILED = {"state": "JOB_STATE_FAILED"}
+EXITED = "The replica workerpool0-0 exited with a non-zero status of 1. Termination reason: Error."
+
+
+SEEN: list[tuple[dict[str, Any], str, bool, int | None]] = [
+    ({"state": "JOB_STATE_NEW"}, "coming", False, None),
+    ({"state": "JOB_STATE_QUEUED"}, "coming", False, None),
+    ({"state": "JOB_STATE_UPDATING"}, "running", True, None),
+    ({"state": "JOB_STATE_EXPIRED"}, "ended", False, None),
+    ({"state": "JOB_STATE_SUCCEEDED"}, "ended", True, 0),
+    (FAILED | {"error": {"code": 3, "message": EXITED}}, "ended", True, 1),
+    (FAILED | {"error": {"code": 3, "message": f"The replica ran out of memory and {EXITED[26:]}"}}, "ended", True, 1),
+    (FAILED | {"error": {"code": 13, "message": "Internal error occurred for the current attempt"}}, "ended", False, None),
+    (FAILED | {"startTime": "2027-01-15T09:00:00Z"}, "ended", True, None),
+]
+
+
+def test_what_is_seen_of_it() -> None:
+    """A state that Google adds may yet run; what has an exit code ran, whether anybody saw it run or not."""
     one = night()
-    name = one.ask("POST", AT, custom_job("spot") | {"displayName": "x"})["name"]
-    name, body = next(iter(one.machines.items()))
-    one.cloud.store.put(VERTEX, name, body | {"state": "JOB_STATE_NEW"})
-    (seen,) = CustomJob(one.google(), one.plan).every(REGION)
-    assert (seen.phase, seen.came, seen.since) == ("coming", False, "")
+    one.ask("POST", AT, custom_job("spot") | {"displayName": "x"})
+    ((name, body),) = one.machines.items()
+    for change, phase, came, code in SEEN:
+        one.cloud.store.put(VERTEX, name, body | change)
+        (seen,) = CustomJob(one.google(), one.plan).every(REGION)
+        assert (seen.phase, seen.came, seen.code) == (phase, came, code), change
 
 
 def test_fails_a_zone_of_one_run() -> None:

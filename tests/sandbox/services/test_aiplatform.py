@@ -422,11 +422,11 @@ def test_a_dataset_gets_its_bucket_and_artifact_later(ask: Ask, done: Done) -> N
 
 
 def test_what_has_no_kind_of_its_own_is_kept_as_sent(ask: Ask) -> None:
-    body = {"displayName": "nightly", "jobSpec": {"workerPoolSpecs": [{"replicaCount": "1"}]}}
-    made = ask("POST", HOST, f"{PLACE}/customJobs", body).body
-    assert (made["jobSpec"], "createTime" in made) == (body["jobSpec"], True)
+    body = {"displayName": "nightly", "trialJobSpec": {"workerPoolSpecs": [{"replicaCount": "1"}]}}
+    made = ask("POST", HOST, f"{PLACE}/hyperparameterTuningJobs", body).body
+    assert (made["trialJobSpec"], "createTime" in made) == (body["trialJobSpec"], True)
     assert ask("GET", HOST, f"v1/{made['name']}").body == made
-    assert ask("GET", HOST, f"{PLACE}/customJobs/1").body["error"]["message"] == "The CustomJob does not exist."
+    assert ask("GET", HOST, f"{PLACE}/hyperparameterTuningJobs/1").body["error"]["message"] == "The HyperparameterTuningJob does not exist."
 
 
 def test_a_version_is_there_once_its_upload_has_ended(cloud: Cloud, ask: Ask, upload: Callable[..., Any]) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from tests.workloads import lives
-from tests.workloads.jobs import QUICK, Job
+from tests.workloads.jobs import Job
 from workloads.contract import RESTART_EXIT
 from workloads.files import CHECKSUMS, FilesError, Folder
 from workloads.recommender.data import write_example
@@ -47,14 +47,7 @@ def job(tmp_path_factory: pytest.TempPathFactory, compiled: Path) -> Any:
     """Makes runs of one small shop."""
     data = tmp_path_factory.mktemp("shop")
     write_example(Folder(str(data)), users=60, items=60, rows=2000, pictures=False)
-    lives.prepare(
-        {
-            "KERAS_BACKEND": "jax",
-            "JAX_COMPILATION_CACHE_DIR": str(compiled),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "XLA_FLAGS": QUICK,
-        }
-    )
+    lives.prepare()
     return lambda: Job(tmp_path_factory.mktemp("job"), compiled, chips=2, save_every=SAVE_EVERY, data=data)
 
 

@@ -208,17 +208,11 @@ def _release(call: Call, body: Body) -> None:
         raise parts.precondition(f"The CustomJob is in the state {body['state']}; cancel it first.")
 
 
-def _is_not_found(call: Call) -> Refused:
-    """Source: words of pipeline jobs, of which there is a recording."""
-    return Refused(404, f"The CustomJob does not exist: {call.cloud.projects.by_number(call.target)}")
-
-
 CUSTOM_JOB = Kind(
     RESOURCE,
     id_from="server:number",
     fill=_fill,
     show=_shown,
     release=_release,
-    not_found=_is_not_found,
 )
 HANDLERS = {f"{RESOURCE}.cancel": _cancel}

@@ -6,7 +6,6 @@ Words in a comment's source are Google's; all others are ours.
 
 from __future__ import annotations
 
-from infra.catalog import gpu_zones, tpu
 from infra.catalog.gpu import UnknownGpu, gpu
 from infra.catalog.gpu_machines import N1, NotAttachable, by_machine_type, check_attachable, n1_size, series_of
 from infra.sandbox.refused import rpc_error
@@ -96,24 +95,22 @@ def _management(cluster: Body, body: Body) -> None:
 
 def _machine(machine: str, locations: list[str]) -> None:
     """
-    A machine that a zone is known not to have.
+    A machine that a zone is known not to have. Of GPUs no list is complete: an absence proves nothing.
 
     Sources of the words: keras-team/kinetic issue 305; nkoson/gke-tutorial issue 7.
     """
     if machine == "f1-micro":
         raise wrong("Node pools of f1-micro machines are not supported due to insufficient memory.")
-    host = by_machine_type(machine)
     for zone in locations:
-        lacks_gpu = host is not None and gpu_zones.offer(host, zone) is None
-        if lacks_gpu or not check_machine_type(zone, machine, node=True):
+        if not check_machine_type(zone, machine, node=True):
             raise wrong(f'Invalid machine type "{machine}" in zone "{zone}": GCE_NOT_FOUND')
 
 
 def _gpus(config: Body, locations: list[str]) -> None:
     """
-    GPUs that the machine does not go with, or that no zone of the pool has.
+    GPUs that there are not, or that the machine does not go with.
 
-    Sources of the words: terraform-provider-google issue 8387 (the default machine), k8s-config-connector pull request 1902 (the zone),
+    Sources of the words: terraform-provider-google issue 8387 (the default machine), k8s-config-connector pull request 1902 (no such type),
     skypilot issue 212 (the machine).
     """
     machine = config["machineType"]
@@ -139,11 +136,8 @@ def _attached(name: str, count: int, machine: str, locations: list[str]) -> None
     custom = size is None and series_of(machine) == N1
     if size is None and not custom:
         raise wrong(f"[{name}, {machine}] features are not compatible for creating instance.")
-    for zone in locations:
-        if not any(offer.accelerator_type == name and offer.series == N1 for offer in gpu_zones.in_zone(zone)):
-            raise wrong(f'Accelerator type "{name}" does not exist in zone {zone}.')
-        if size is None:
-            continue
+    for zone in locations if size is not None else ():
+        assert size is not None
         try:
             check_attachable(name, count, vcpus=size[0], memory_gib=size[1], zone=zone)
         except NotAttachable as error:
@@ -168,17 +162,17 @@ def _slice(call: Call, cluster: Body, body: Body) -> None:
     Sources: the words on the maximum: vllm-project/ci-infra pull request 545; a policy that is not there: `PlacementPolicy.policyName` in
     the discovery document; single hosts have no policy: AI-Hypercomputer/xpk pull requests 595 and 822.
     """
-    placement, machine = body.get("placementPolicy", {}), body["config"]["machineType"]
-    topology, shapes = placement.get("tpuTopology", ""), ways.shapes_of(machine)
-    if topology and not shapes:
-        raise wrong(f"TPU topology {topology} needs a TPU machine type; {machine} is none.")
+    machine, topology = body["config"]["machineType"], body.get("placementPolicy", {}).get("tpuTopology", "")
+    known = ways.topologies(machine)
     if not topology:
         return
-    shape = next((one for one in shapes if one.topology == topology), None)
+    if not known:
+        raise wrong(f"TPU topology {topology} needs a TPU machine type; {machine} is none.")
+    if topology not in known:
+        first = f"{', '.join(list(known)[:12])}{', ...' if len(known) > 12 else ''}"
+        raise wrong(f'Invalid TPU topology "{topology}" for machine type {machine}; allowed: {first}.')
+    shape = ways.slice_of(body)
     if shape is None:
-        known = ", ".join(one.topology for one in shapes[:12])
-        raise wrong(f'Invalid TPU topology "{topology}" for machine type {machine}; allowed: {known}{", ..." if len(shapes) > 12 else ""}.')
-    if shape.single_host:
         raise wrong(f'TPU topology "{topology}" is one host of {machine}; a single-host pool has no placement policy.')
     if len(body["locations"]) > 1:
         raise wrong(f'A TPU pod slice with topology "{topology}" is in one zone; got {", ".join(body["locations"])}.')
@@ -188,7 +182,7 @@ def _slice(call: Call, cluster: Body, body: Body) -> None:
     check_size(body, shape, body.get("initialNodeCount", 0))
 
 
-def check_size(body: Body, shape: tpu.TpuShape | None, size: int) -> None:
+def check_size(body: Body, shape: ways.Slice | None, size: int) -> None:
     """
     Raises:
         Refused: A slice would have neither none nor all of its nodes. A slice that a workload policy places fails only when it is made.

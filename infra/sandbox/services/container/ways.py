@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from infra.catalog import tpu
 from infra.catalog.gpu_machines import N1, series_of
 from infra.sandbox.service import Body
+from infra.sandbox.services.compute.zones import tpu_host
 
 GIVES_UP_SECONDS = 600.0
 """Virtual seconds after which an operation that waits for machines fails. No source says how many: users tell of tens of minutes."""
+CHIPS_OF_A_SLICE_S_HOST = 4
 
 
 def provisioning(config: Body) -> str:
@@ -27,6 +31,8 @@ def scheduling(config: Body) -> Body:
     found: Body = {"provisioningModel": models[way]} if way in models else {}
     if way in models:
         found["instanceTerminationAction"] = "DELETE"
+    if config.get("accelerators"):
+        found["onHostMaintenance"] = "TERMINATE"
     if limit := config.get("maxRunDuration"):
         found["maxRunDuration"] = {"seconds": str(int(float(limit.removesuffix("s"))))}
         found["instanceTerminationAction"] = "DELETE"
@@ -43,13 +49,34 @@ def attached(config: Body) -> list[Body]:
     ]
 
 
-def shapes_of(machine_type: str) -> list[tpu.TpuShape]:
-    """TPU slices whose hosts are of this type."""
-    return [shape for shape in tpu.shapes().values() if shape.machine_type == machine_type and machine_type]
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A TPU slice of several nodes."""
+
+    generation: str
+    topology: str
+    hosts: int
 
 
-def slice_of(body: Body) -> tpu.TpuShape | None:
-    """The slice of several hosts that a pool is; None where each of its nodes is by itself."""
+def topologies(machine_type: str) -> dict[str, int]:
+    """
+    Topologies that nodes of this type make -> how many nodes each has; none for a machine without TPUs.
+
+    The machine decides: 2x4 is one node with 8 chips or two with 4. Slices of several nodes are made of those with 4 chips.
+    Source: AI-Hypercomputer/xpk, system characteristics, as the catalogue's shapes have them.
+    """
+    host = tpu_host(machine_type)
+    if host is None:
+        return {}
+    ours = [shape for shape in tpu.shapes().values() if shape.generation == host.generation and shape.topology]
+    counts = {shape.topology: shape.chips // host.chips for shape in ours if shape.chips % host.chips == 0}
+    return {topology: nodes for topology, nodes in counts.items() if nodes == 1 or host.chips == CHIPS_OF_A_SLICE_S_HOST}
+
+
+def slice_of(body: Body) -> Slice | None:
+    """The slice of several nodes that a pool is; None where each of its nodes is by itself."""
     topology = body.get("placementPolicy", {}).get("tpuTopology", "")
     machine = body.get("config", {}).get("machineType", "")
-    return next((shape for shape in shapes_of(machine) if shape.topology == topology and not shape.single_host), None)
+    nodes = topologies(machine).get(topology, 0) if topology else 0
+    host = tpu_host(machine) if nodes > 1 else None
+    return Slice(host.generation, topology, nodes) if host is not None else None
