@@ -3,7 +3,7 @@ A GKE cluster: Standard, whose nodes are pools of this file, or Autopilot, which
 
 It is regional and its nodes have no external address. Its control plane is reached by its DNS name, where IAM alone decides
 (`container.clusters.connect`); an address of its own it has only where networks are said that may use it.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation, read 2026-11.
+Source: https://cloud.google.com/kubernetes-engine/docs/concepts/network-isolation (not read for this, to be checked).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ EXISTING = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/locations/([a-z0
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 NODE_ROLES = {"nodes": "roles/container.defaultNodeServiceAccount"}
 """What a node itself does: logs and metrics. Pods are somebody of their own, by workload identity.
-Source: https://cloud.google.com/kubernetes-engine/docs/how-to/service-accounts, read 2026-11."""
+Source: https://cloud.google.com/kubernetes-engine/docs/how-to/service-accounts (not read for this, to be checked)."""
 PULLS = "roles/artifactregistry.reader"
 SYSTEM_SERIES = ("e2", "n2", "n2d", "n1")
 """Machines of the system pool: those that stand in every region and take Persistent Disk."""
 NODES_MAX = 1024
 """Nodes of a Standard cluster: GKE takes a free range of 262,144 addresses for pods, and gives 256 of them to each node. The sizes are not
 written: the provider would see what became of them as a change at every refresh.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips, read 2026-11."""
+Source: https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips (not read for this, to be checked)."""
 RANGE_NAME = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 METRICS = ["SYSTEM_COMPONENTS", "DCGM", "JOBSET"]
 """What is measured beside pods' own metrics: DCGM reads the GPUs, JOBSET the jobs of several hosts.

@@ -1,8 +1,8 @@
 """
 When a cluster may be upgraded: a window that comes again, and times at which nothing is.
 
-Sources: https://cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions, read 2026-11; discovery document
-container v1, `MaintenanceExclusionOptions.scope`.
+Sources: https://cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions (not read for this, to be checked);
+discovery document container v1, `MaintenanceExclusionOptions.scope`.
 """
 
 from __future__ import annotations

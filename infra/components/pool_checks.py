@@ -55,6 +55,9 @@ def warnings(pools: Mapping[str, NodePoolSpec], allow_replace: Sequence[str]) ->
         if pool.sharing and pool.sharing.clients > MAX_SHARED_CLIENTS:
             words = f"{pool.sharing.clients} is more than the {MAX_SHARED_CLIENTS} that GKE is said to allow on one GPU, by one weak source"
             yield Found(f"node_pools.{name}.sharing.clients", "warning", words, f"{MAX_SHARED_CLIENTS} or less is sure to do")
+        if pool.partition and pool.sharing and pool.sharing.strategy == "mps":
+            words = "no source that was read says whether mps goes with GPUs that are cut into parts"
+            yield Found(f"node_pools.{name}.sharing.strategy", "warning", words, "use time-sharing where it does not come up")
     if allow_replace:
         words = f"{', '.join(allow_replace)} may be made anew by any update, and lose their capacity"
         yield Found("allow_replace", "warning", words, "take the names out once it is done")
@@ -124,8 +127,6 @@ def of_gpus(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
     if spec.partition and spec.autoscale and not spec.autoscale.min:
         words = "is 0: no recorded case shows that a pool of GPUs that are cut into parts comes back from none"
         yield Problem("autoscale.min", words, "1 or more, or nodes: ...")
-    if spec.partition and spec.sharing and spec.sharing.strategy == "mps":
-        yield Problem("sharing.strategy", "mps does not go with GPUs that are cut into parts", "time-sharing")
 
 
 def of_catalogue(spec: NodePoolSpec, host: pool_nodes.Host | None, info: ValidationInfo) -> Iterator[Problem]:

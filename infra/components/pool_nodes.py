@@ -24,12 +24,15 @@ STRATEGIES = {"time-sharing": "TIME_SHARING", "mps": "MPS"}
 EFFECTS = {"no-schedule": "NO_SCHEDULE", "prefer-no-schedule": "PREFER_NO_SCHEDULE", "no-execute": "NO_EXECUTE"}
 TAINTS = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu"}
 """Keys of the taints that keep other pods away. GKE writes them too, that of GPUs only where a pool without GPUs was there before.
-Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11; terraform-google-kubernetes-engine issue 703."""
+Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus (not read for this, to be checked);
+terraform-google-kubernetes-engine issue 703."""
 HYPERDISK_ONLY = ("a3-ultragpu", "a4-highgpu", "a4x-highgpu", "a4x-maxgpu", "g4-standard")
-"""Series that take no Persistent Disk. Source: https://cloud.google.com/compute/docs/disks/hyperdisks, read 2026-11."""
+"""Series that take no Persistent Disk.
+Source: https://cloud.google.com/compute/docs/disks/hyperdisks (not read for this, to be checked)."""
 SSD_GIB = 375
 N1_SSD = (*range(1, 9), 16, 24)
-"""How many local SSDs a machine of N1 may have. Source: https://cloud.google.com/compute/docs/disks/local-ssd, read 2026-11."""
+"""How many local SSDs a machine of N1 may have.
+Source: https://cloud.google.com/compute/docs/disks/local-ssd (not read for this, to be checked)."""
 
 
 def boot_disk(host: Host) -> str:

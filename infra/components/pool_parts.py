@@ -11,10 +11,10 @@ from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern
 
 NODES_MAX = 1000
-"""Nodes of one pool in one zone. Source: https://cloud.google.com/kubernetes-engine/quotas, read 2026-11."""
+"""Nodes of one pool in one zone. Source: https://cloud.google.com/kubernetes-engine/quotas (not read for this, to be checked)."""
 LABEL_KEY = r"(?:(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
-"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/, read 2026-11."""
+"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ (not read for this, to be checked)."""
 Key = Annotated[str, pattern(LABEL_KEY, "is not the key of a label of Kubernetes", "example.com/pool")]
 Value = Annotated[str, pattern(LABEL_VALUE, "is not the value of a label of Kubernetes", "serve")]
 

@@ -194,7 +194,6 @@ REFUSALS: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("partition-of-an-l4", "us-central1", L4 | {"partition": "1g.5gb"}, "partition", "is not cut"),
     ("partition-of-another-size", "us-central1", {"machine_type": "a2-highgpu-1g", "partition": "9g.5gb", "provisioning": "spot", "nodes": 4}, "partition", "1g.5gb"),
     ("partition-from-zero", "us-central1", {"machine_type": "a2-highgpu-1g", "partition": "1g.5gb", "provisioning": "spot", "autoscale": {"max": 4}}, "autoscale.min", "no recorded case"),
-    ("partition-with-mps", "us-central1", {"machine_type": "a2-highgpu-1g", "partition": "1g.5gb", "provisioning": "spot", "nodes": 4, "sharing": {"strategy": "mps", "clients": 2}}, "sharing.strategy", "time-sharing"),
     ("driver-of-a-tpu", "us-east5", {"accelerator_type": "v6e-8", "provisioning": "spot", "driver": "latest", "autoscale": {"max": 1}}, "driver", "is a TPU"),
     ("h200-on-demand", "us-central1", {"machine_type": "a3-ultragpu-8g", "provisioning": "on-demand", "autoscale": {"max": 1}}, "provisioning", "spot, flex-start, reservation"),
     ("part-of-a-gpu", "us-central1", {"machine_type": "g4-standard-6", "provisioning": "spot", "autoscale": {"max": 1}}, "machine_type", "a part of a GPU"),
@@ -295,10 +294,22 @@ def test_every_rule_holds_of_what_is_declared(said: Said, looked_at: Callable[..
 
 
 def test_what_may_be_meant_otherwise_is_said(said: Said, looked_at: Callable[..., Checked]) -> None:
-    """A minimum, more clients than GKE is said to allow, and a name that was left in `allow_replace`."""
+    """A minimum, more clients than GKE is said to allow, MPS on parts of GPUs, and a name that was left in `allow_replace`."""
     one = L4 | {"autoscale": {"min": 1, "max": 2}, "sharing": {"strategy": "time-sharing", "clients": 64}}
-    found = looked_at(said(one=one, more={"allow_replace": ["one"]})).warnings
-    assert [warning.check for warning in found] == ["node_pools.one.autoscale.min", "node_pools.one.sharing.clients", "allow_replace"]
+    cut = {
+        "machine_type": "a2-highgpu-1g",
+        "partition": "1g.5gb",
+        "provisioning": "spot",
+        "nodes": 4,
+        "sharing": {"strategy": "mps", "clients": 2},
+    }
+    found = looked_at(said(cut=cut, one=one, more={"allow_replace": ["one"]})).warnings
+    assert [warning.check for warning in found] == [
+        "node_pools.cut.sharing.strategy",
+        "node_pools.one.autoscale.min",
+        "node_pools.one.sharing.clients",
+        "allow_replace",
+    ]
 
 
 def test_pools_cost_their_nodes_at_most(said: Said, looked_at: Callable[..., Checked]) -> None:
