@@ -194,7 +194,7 @@ def show(found: Mapping[str, list[float]], ratios: list[float], overhead: float,
         speed.add_row(way, *(f"{rate:,.0f}" for rate in (statistics.median(rates), min(rates), max(rates))))
     console.print(speed)
     bar = "#" * min(40, max(0, round(overhead / GOAL * 20)))
-    console.print(f"our loop takes {overhead:+.1%} of the bare one's time ({min(ratios):+.1%} to {max(ratios):+.1%}), goal {GOAL:.0%}")
+    console.print(f"our loop's time beside the bare one's: {overhead:+.1%} ({min(ratios):+.1%} to {max(ratios):+.1%}), goal {GOAL:.0%}")
     console.print(f"  |{bar:<20.20}|{bar[20:]}  | is the goal", markup=False)
     console.print(f"the input alone is {feed:,.1f} times as fast as training takes it")
     table = Table(title="collectives of a step", title_justify="left")
