@@ -199,7 +199,7 @@ def show(found: Mapping[str, list[float]], ratios: list[float], of_processor: fl
     console.print(speed)
     bar = "#" * min(40, max(0, round(overhead / GOAL * 20)))
     console.print(f"our loop's time beside the bare one's: {overhead:+.1%} ({min(ratios):+.1%} to {max(ratios):+.1%}), goal {GOAL:.0%}")
-    console.print(f"of the processor's time: {of_processor:+.1%}, which others on this machine disturb less")
+    console.print(f"of the processor's time: {of_processor:+.1%}, the input's among it")
     console.print(f"  |{bar:<20.20}|{bar[20:]}  | is the goal", markup=False)
     console.print(f"the input alone is {feed:,.1f} times as fast as training takes it")
     table = Table(title="collectives of a step", title_justify="left")
