@@ -41,8 +41,7 @@ SYSTEM_SERIES = ("e2", "n2", "n2d", "n1")
 NODES_MAX = 1024
 """Nodes of a Standard cluster: GKE takes a free range of 262,144 addresses for pods, and gives 256 of them to each node. The sizes are not
 written: the provider would see what became of them as a change at every refresh.
-Sources: elastic/cloud-on-k8s pull request 2473 (/14); the table of https://cloud.google.com/kubernetes-engine/docs/concepts/alias-ips as
-public files quote it (/14 is what GKE takes, for 1,024 nodes; /24 for a node of 110 pods). Both read 2026-11."""
+Sources: recorded traffic of the real service, 2026-08 (a /14, and /24 for a node of 110 pods); elastic/cloud-on-k8s pull request 2473."""
 RANGE_NAME = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 METRICS = ["SYSTEM_COMPONENTS", "DCGM", "JOBSET"]
 """What is measured beside pods' own metrics: DCGM reads the GPUs, JOBSET the jobs of several hosts.

@@ -52,6 +52,9 @@ def warnings(pools: Mapping[str, NodePoolSpec], allow_replace: Sequence[str]) ->
             words = "raising it adds no node: they come with pods that need them, and the minimum holds when fewer do"
             fix = "where they must stand at once: gcloud container clusters resize, whose number is by the zone"
             yield Found(f"node_pools.{name}.autoscale.min", "warning", words, fix)
+        if pool.partition and pool.autoscale and not pool.autoscale.min:
+            words = "is 0: Google says that pods which ask for a part get new nodes, and no recorded case shows it where there are none"
+            yield Found(f"node_pools.{name}.autoscale.min", "warning", words, "" if pool.provisioning in QUEUED else "1 is sure to do")
         host = pool.host
         if isinstance(host, GpuMachine) and host.gpus < 1:
             words = f"{host.machine_type} has a part of a GPU: GKE has those as Preview, from 1.34.5-gke.1153000 and 1.35.2-gke.1485000 on"
@@ -91,6 +94,13 @@ def of_scale(spec: NodePoolSpec) -> Iterator[Problem]:
 
 
 def of_host(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
+    """
+    How many nodes there may be of what it is.
+
+    Sources: of slices vllm-project/ci-infra pull request 545; queues are for GPUs:
+    https://docs.cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest, and AI-Hypercomputer/xpk, src/xpk/utils/kueue.py, which
+    has them for GPUs only. All read 2026-11.
+    """
     scale = spec.autoscale
     if isinstance(host, TpuShape) and not host.single_host:
         if scale and scale.min:
@@ -128,9 +138,6 @@ def of_gpus(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
     if spec.local_ssds and spec.local_ssds not in allowed:
         words = f"{spec.local_ssds} is not how many local SSDs {host.machine_type} has"
         yield Problem("local_ssds", words, ", ".join(map(str, allowed)) or "none")
-    if spec.partition and spec.autoscale and not spec.autoscale.min:
-        words = "is 0: no recorded case shows that a pool of GPUs that are cut into parts comes back from none"
-        yield Problem("autoscale.min", words, "1 or more, or nodes: ...")
 
 
 def of_catalogue(spec: NodePoolSpec, host: pool_nodes.Host | None, info: ValidationInfo) -> Iterator[Problem]:

@@ -17,7 +17,8 @@ Host = TpuShape | GpuMachine | Attached
 Way = Literal["on-demand", "spot", "flex-start", "queued-provisioning", "reservation"]
 QUEUED = ("flex-start", "queued-provisioning")
 """Ways that wait for capacity. Their nodes end by themselves, are not repaired, and are upgraded by being made anew.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/dws, read 2026-11."""
+Sources: https://cloud.google.com/kubernetes-engine/docs/concepts/dws; that `queued-provisioning` is a kind of flex-start, and says both:
+https://docs.cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest. Both read 2026-11."""
 
 DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "none": "INSTALLATION_DISABLED"}
 """Source: discovery document container v1, `GPUDriverInstallationConfig`. `SPECIFIC` is newer than the provider."""

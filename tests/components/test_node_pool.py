@@ -205,7 +205,6 @@ REFUSALS: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("limit-of-spot", "us-central1", L4 | {"max_run_minutes": 60}, "max_run_minutes", "have no limit"),
     ("partition-of-an-l4", "us-central1", L4 | {"partition": "1g.5gb"}, "partition", "is not cut"),
     ("partition-of-another-size", "us-central1", {"machine_type": "a2-highgpu-1g", "partition": "9g.5gb", "provisioning": "spot", "nodes": 4}, "partition", "1g.5gb"),
-    ("partition-from-zero", "us-central1", {"machine_type": "a2-highgpu-1g", "partition": "1g.5gb", "provisioning": "spot", "autoscale": {"max": 4}}, "autoscale.min", "no recorded case"),
     ("driver-of-a-tpu", "us-east5", {"accelerator_type": "v6e-8", "provisioning": "spot", "driver": "latest", "autoscale": {"max": 1}}, "driver", "is a TPU"),
     ("h200-on-demand", "us-central1", {"machine_type": "a3-ultragpu-8g", "provisioning": "on-demand", "autoscale": {"max": 1}}, "provisioning", "spot, flex-start, reservation"),
     ("cut-part-of-a-gpu", "us-central1", PART | {"partition": "1g.24gb"}, "partition", "has a part of a GPU"),
@@ -337,11 +336,12 @@ def test_what_may_be_meant_otherwise_is_said(said: Said, looked_at: Callable[...
         "machine_type": "a2-highgpu-1g",
         "partition": "1g.5gb",
         "provisioning": "spot",
-        "nodes": 4,
+        "autoscale": {"max": 4},
         "sharing": {"strategy": "mps", "clients": 2},
     }
     found = looked_at(said(cut=cut, one=one, part=PART, more={"allow_replace": ["one"]})).warnings
     assert [warning.check for warning in found] == [
+        "node_pools.cut.autoscale.min",
         "node_pools.one.autoscale.min",
         "node_pools.one.sharing.clients",
         "node_pools.part.machine_type",
