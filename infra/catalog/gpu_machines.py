@@ -86,6 +86,15 @@ class GpuMachine:
     def series(self) -> str:
         return series_of(self.machine_type)
 
+    @property
+    def counted(self) -> int:
+        """
+        GPUs of one machine as GKE counts them: a part of a GPU is one.
+
+        Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
+        """
+        return max(1, int(self.gpus))
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:

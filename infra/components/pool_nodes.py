@@ -38,12 +38,8 @@ def boot_disk(host: Host) -> str:
 
 
 def gpus_of(host: GpuMachine | Attached) -> int:
-    """
-    GPUs of one node, as GKE counts them: a part of a GPU is one.
-
-    Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
-    """
-    return max(1, int(host.gpus))
+    """GPUs of one node."""
+    return host.counted if isinstance(host, GpuMachine) else host.gpus
 
 
 def local_ssds(host: Host) -> tuple[int, ...]:

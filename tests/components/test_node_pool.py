@@ -339,7 +339,7 @@ def test_what_may_be_meant_otherwise_is_said(said: Said, looked_at: Callable[...
         "autoscale": {"max": 4},
         "sharing": {"strategy": "mps", "clients": 2},
     }
-    found = looked_at(said(cut=cut, one=one, part=PART, more={"allow_replace": ["one"]})).warnings
+    found = looked_at(said(cut=cut, one=one, part=PART | {"count": 1}, more={"allow_replace": ["one"]})).warnings
     assert [warning.check for warning in found] == [
         "node_pools.cut.autoscale.min",
         "node_pools.one.autoscale.min",

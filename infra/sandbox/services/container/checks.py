@@ -124,7 +124,7 @@ def _gpus(config: Body, locations: list[str]) -> None:
         if machine == MACHINE:
             raise wrong(f"Cannot use default machine type ({MACHINE}) with GPUs; choose a different machine type.")
         host = by_machine_type(machine)
-        if host is not None and (host.accelerator_type != name or max(1, int(host.gpus)) != count):
+        if host is not None and (host.accelerator_type != name or host.counted != count):
             said = f"it has {host.gpus:f} x {host.accelerator_type}, not {count} x {name}"
             raise wrong(f"[{name}, {machine}] features are not compatible for creating instance: {said}.")
         if host is None:
