@@ -52,8 +52,8 @@ default it is for pools of GPUs and TPUs alike."""
 WAITS = pulumi.CustomTimeouts(create="60m", update="60m")
 """How long a run waits for a pool. GKE tells after 35 minutes that a zone has no capacity, and the provider waits 30 by itself: users would
 read of a timeout, and of no reason.
-Sources: GoogleCloudPlatform/cluster-toolkit pull request 6278; NVIDIA/aicr issue 2065; hashicorp/terraform-provider-google,
-container_node_pool, "Timeouts"."""
+Sources: GoogleCloudPlatform/cluster-toolkit pull request 6278; NVIDIA/aicr issue 2065; the provider's page on
+container_node_pool ("Timeouts"), in public copies. All read 2026-11."""
 NODE_METADATA = {"disable-legacy-endpoints": "true"}
 """What the service writes on every node by itself."""
 Addon = Literal["gcs-fuse", "filestore"]

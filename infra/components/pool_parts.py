@@ -15,7 +15,7 @@ NODES_MAX = 1000
 DNS_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 LABEL_KEY = rf"(?:(?=[^/]{{1,253}}/){DNS_LABEL}(?:\.{DNS_LABEL})*/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
-"""Source: kubernetes/apimachinery, pkg/util/validation (IsQualifiedName, IsValidLabelValue), read 2026-11."""
+"""Source: Kubernetes, pkg/util/validation (IsQualifiedName, IsValidLabelValue), in public copies, read 2026-11."""
 Key = Annotated[str, pattern(LABEL_KEY, "is not the key of a label of Kubernetes", "example.com/pool")]
 Value = Annotated[str, pattern(LABEL_VALUE, "is not the value of a label of Kubernetes", "serve")]
 
