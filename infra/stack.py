@@ -209,6 +209,9 @@ class StackSpec(Spec):
             elif not cluster.own_nodes:
                 words = f"{pool.cluster} is Autopilot, which makes its nodes itself: pods ask for accelerators"
                 yield Problem(f"node_pools.{name}.cluster", words, "a Standard cluster", "remove the pool, or set `mode: standard`")
+            elif pool.image_cache and not cluster.image_streaming:
+                words = f"does nothing: nodes of {pool.cluster} do not stream images, and GKE reads the cache as it streams"
+                yield Problem(f"node_pools.{name}.image_cache", words, fix=f"remove it, or clusters.{pool.cluster}.image_streaming")
             if name in systems or any(name in others for others in (self.tpu_slices, self.gpu_vms, self.jobs, self.clusters)):
                 words = "is the name of another part: nobody could tell their costs apart, nor what `usage` says of them"
                 yield Problem(f"node_pools.{name}", words, "a name of its own", "rename the pool")

@@ -65,11 +65,12 @@ def built_in(wish: Wish, host: GpuMachine) -> Iterator[Reason]:
         )
         message = f"is not what {host.machine_type} has built in"
         yield Reason("accelerator_type", "impossible", message, (host.accelerator_type,), host.source, changes)
-    if wish.count is not None and wish.count != host.gpus:
+    has = host.counted if wish.api == "gke" else host.gpus
+    if wish.count is not None and wish.count != has:
         other = [name for name in with_gpu(host.accelerator_type, wish.count) if machines()[name].gpus == wish.count]
         changes = ((("count", None),), *((("machine_type", name),) for name in other[:4]))
         message = f"is not the number of {host.accelerator_type} that {host.machine_type} has"
-        yield Reason("count", "impossible", message, (f"{host.gpus}",), host.source, changes)
+        yield Reason("count", "impossible", message, (f"{has}",), host.source, changes)
 
 
 def attachable(wish: Wish) -> tuple[Attached | None, list[Reason]]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from infra.catalog.gpu import gpu
-from infra.catalog.tables import Trust, rows, trust_of, words
+from infra.catalog.tables import Trust, find, rows, trust_of, words
 from infra.errors import nearest
 
 N1 = "n1"
@@ -86,6 +86,15 @@ class GpuMachine:
     def series(self) -> str:
         return series_of(self.machine_type)
 
+    @property
+    def counted(self) -> int:
+        """
+        GPUs of one machine as GKE counts them: a part of a GPU is one.
+
+        Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
+        """
+        return max(1, int(self.gpus))
+
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
@@ -138,6 +147,14 @@ def takes_boot_disk(machine_type: str, disk_type: str) -> bool:
     if series in EITHER_DISK:
         return disk_type not in ("pd-standard", "pd-extreme")
     return disk_type not in (PERSISTENT_DISKS if series in HYPERDISK_ONLY else (HYPERDISK,))
+
+
+def local_ssds(machine_type: str, accelerator_type: str) -> tuple[int, ...]:
+    """How many local SSDs a machine with that GPU may have; of one that brings them, how many. Empty: none, or no source tells."""
+    machine = N1 if series_of(machine_type) == N1 else machine_type
+    found = find("local_ssds", machine_type=machine, accelerator_type=accelerator_type if machine == N1 else "")
+    row = found or find("local_ssds", machine_type=machine, accelerator_type="")
+    return tuple(int(count) for count in words(row["counts"]) if count != "0") if row else ()
 
 
 @cache

@@ -24,6 +24,7 @@ Table = Literal[
     "gpu_partitions",
     "gpu_zones",
     "gpus",
+    "local_ssds",
     "machine_prices",
     "names",
     "prices",

@@ -1,8 +1,8 @@
 """
 When a cluster may be upgraded: a window that comes again, and times at which nothing is.
 
-Sources: https://cloud.google.com/kubernetes-engine/docs/concepts/maintenance-windows-and-exclusions (not read for this, to be checked);
-discovery document container v1, `MaintenanceExclusionOptions.scope`.
+Sources: https://cloud.google.com/kubernetes-engine/docs/how-to/maintenance-window, read 2026-11 (one window for a cluster, 48 hours in
+32 days, of which those count that are four or more in a row); discovery document container v1, `MaintenanceExclusionOptions.scope`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from infra.catalog.places import region_of
 from infra.catalog.tpu import TpuShape
 from infra.catalog.wish import Provisioning, Wish
 from infra.components import pool_checks, pool_nodes, tpu_host
-from infra.components.cluster import Cluster, ClusterSpec, node_config
+from infra.components.cluster import WAITS, Cluster, ClusterSpec, node_config
 from infra.components.placement import Placement
 from infra.components.pool_nodes import QUEUED, Way
 from infra.components.pool_parts import NODES_MAX, AutoscaleSpec, Key, SharingSpec, TaintSpec, UpgradeSpec, Value
@@ -80,7 +80,9 @@ class NodePoolSpec(Spec):
         Annotated[str, pattern(r"projects/[a-z0-9-]+/global/images/[a-z0-9-]+", "is no disk image", "projects/shop/global/images/models-1")]
         | None
     ) = None
-    """A disk image with container images or models, from which each node gets a disk when it boots."""
+    """A disk image with container images, from which each node gets a disk when it boots. The cluster must stream images."""
+
+    # Source: terraform-google-kubernetes-engine pull request 2580.
     labels: dict[Key, Value] = {}
     """Labels of the nodes in Kubernetes."""
     taints: list[TaintSpec] = []
@@ -190,6 +192,7 @@ class NodePool(pulumi.ComponentResource):
             parent=self,
             depends_on=cluster.ready,
             delete_before_replace=True,  # its name is fixed, and the capacity may not be there twice
+            custom_timeouts=WAITS,
             protect=placement.protects_data and not may_replace,
             ignore_changes=["initialNodeCount"] if spec.autoscale else None,  # once made it means nothing, and a change would replace
         )

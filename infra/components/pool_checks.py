@@ -52,12 +52,16 @@ def warnings(pools: Mapping[str, NodePoolSpec], allow_replace: Sequence[str]) ->
             words = "raising it adds no node: they come with pods that need them, and the minimum holds when fewer do"
             fix = "where they must stand at once: gcloud container clusters resize, whose number is by the zone"
             yield Found(f"node_pools.{name}.autoscale.min", "warning", words, fix)
+        if pool.partition and pool.autoscale and not pool.autoscale.min:
+            words = "is 0: Google says that pods which ask for a part get new nodes, and no recorded case shows it where there are none"
+            yield Found(f"node_pools.{name}.autoscale.min", "warning", words, "" if pool.provisioning in QUEUED else "1 is sure to do")
+        host = pool.host
+        if isinstance(host, GpuMachine) and host.gpus < 1:
+            words = f"{host.machine_type} has a part of a GPU: GKE has those as Preview, from 1.34.5-gke.1153000 and 1.35.2-gke.1485000 on"
+            yield Found(f"node_pools.{name}.machine_type", "warning", words, "g4-standard-48 has a whole one")
         if pool.sharing and pool.sharing.clients > MAX_SHARED_CLIENTS:
             words = f"{pool.sharing.clients} is more than the {MAX_SHARED_CLIENTS} that GKE is said to allow on one GPU, by one weak source"
             yield Found(f"node_pools.{name}.sharing.clients", "warning", words, f"{MAX_SHARED_CLIENTS} or less is sure to do")
-        if pool.partition and pool.sharing and pool.sharing.strategy == "mps":
-            words = "no source that was read says whether mps goes with GPUs that are cut into parts"
-            yield Found(f"node_pools.{name}.sharing.strategy", "warning", words, "use time-sharing where it does not come up")
     if allow_replace:
         words = f"{', '.join(allow_replace)} may be made anew by any update, and lose their capacity"
         yield Found("allow_replace", "warning", words, "take the names out once it is done")
@@ -90,6 +94,13 @@ def of_scale(spec: NodePoolSpec) -> Iterator[Problem]:
 
 
 def of_host(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
+    """
+    How many nodes there may be of what it is.
+
+    Sources: of slices vllm-project/ci-infra pull request 545; queues are for GPUs:
+    https://docs.cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest, and AI-Hypercomputer/xpk, src/xpk/utils/kueue.py, which
+    has them for GPUs only. All read 2026-11.
+    """
     scale = spec.autoscale
     if isinstance(host, TpuShape) and not host.single_host:
         if scale and scale.min:
@@ -110,6 +121,7 @@ def of_host(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
 
 
 def of_gpus(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
+    """Source of what goes with a part of a GPU: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11."""
     if isinstance(host, TpuShape):
         for key in ("driver", "sharing", "local_ssds"):
             if key in spec.model_fields_set:
@@ -118,15 +130,14 @@ def of_gpus(spec: NodePoolSpec, host: pool_nodes.Host) -> Iterator[Problem]:
     if host.series in FAMILIES_BEYOND:
         words = f"{host.machine_type} needs networks of its own beside the cluster's, which are not made here"
         yield Problem("machine_type", words, "machines whose GPUs do with one network, up to A4")
-    if isinstance(host, GpuMachine) and host.gpus != int(host.gpus):
-        yield Problem("machine_type", f"{host.machine_type} has a part of a GPU: no source tells how GKE counts it", "g4-standard-48")
+    if host.gpus < 1:
+        for key in ("partition", "sharing"):
+            if getattr(spec, key):
+                yield Problem(key, f"{host.machine_type} has a part of a GPU, which GKE neither cuts nor shares", fix="remove it")
     allowed = pool_nodes.local_ssds(host)
     if spec.local_ssds and spec.local_ssds not in allowed:
         words = f"{spec.local_ssds} is not how many local SSDs {host.machine_type} has"
-        yield Problem("local_ssds", words, ", ".join(map(str, allowed)) or "none that a source tells")
-    if spec.partition and spec.autoscale and not spec.autoscale.min:
-        words = "is 0: no recorded case shows that a pool of GPUs that are cut into parts comes back from none"
-        yield Problem("autoscale.min", words, "1 or more, or nodes: ...")
+        yield Problem("local_ssds", words, ", ".join(map(str, allowed)) or "none")
 
 
 def of_catalogue(spec: NodePoolSpec, host: pool_nodes.Host | None, info: ValidationInfo) -> Iterator[Problem]:

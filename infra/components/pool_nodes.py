@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from infra.catalog.gpu_machines import N1, Attached, GpuMachine
+from infra.catalog import gpu_machines
+from infra.catalog.gpu_machines import Attached, GpuMachine, boot_disk_type
 from infra.catalog.tpu import TpuShape
 from infra.components.tpu_host import BOOT_DISK_TYPE
 
@@ -16,7 +17,8 @@ Host = TpuShape | GpuMachine | Attached
 Way = Literal["on-demand", "spot", "flex-start", "queued-provisioning", "reservation"]
 QUEUED = ("flex-start", "queued-provisioning")
 """Ways that wait for capacity. Their nodes end by themselves, are not repaired, and are upgraded by being made anew.
-Source: https://cloud.google.com/kubernetes-engine/docs/concepts/dws, read 2026-11."""
+Sources: https://cloud.google.com/kubernetes-engine/docs/concepts/dws; that `queued-provisioning` is a kind of flex-start, and says both:
+https://docs.cloud.google.com/kubernetes-engine/docs/how-to/provisioningrequest. Both read 2026-11."""
 
 DRIVERS = {"default": "DEFAULT", "latest": "LATEST", "none": "INSTALLATION_DISABLED"}
 """Source: discovery document container v1, `GPUDriverInstallationConfig`. `SPECIFIC` is newer than the provider."""
@@ -24,40 +26,25 @@ STRATEGIES = {"time-sharing": "TIME_SHARING", "mps": "MPS"}
 EFFECTS = {"no-schedule": "NO_SCHEDULE", "prefer-no-schedule": "PREFER_NO_SCHEDULE", "no-execute": "NO_EXECUTE"}
 TAINTS = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu"}
 """Keys of the taints that keep other pods away. GKE writes them too, that of GPUs only where a pool without GPUs was there before.
-Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus (not read for this, to be checked);
-terraform-google-kubernetes-engine issue 703."""
-HYPERDISK_ONLY = ("a3-ultragpu", "a4-highgpu", "a4x-highgpu", "a4x-maxgpu", "g4-standard")
-"""Series that take no Persistent Disk.
-Source: https://cloud.google.com/compute/docs/disks/hyperdisks (not read for this, to be checked)."""
-SSD_GIB = 375
-N1_SSD = (*range(1, 9), 16, 24)
-"""How many local SSDs a machine of N1 may have.
-Source: https://cloud.google.com/compute/docs/disks/local-ssd (not read for this, to be checked)."""
+Sources: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus (a pool of GPUs that was there first is never tainted later);
+terraform-google-kubernetes-engine issue 703; of TPUs: skypilot-org/skypilot, its pods on GKE. All read 2026-11."""
 
 
 def boot_disk(host: Host) -> str:
     """Type of a node's boot disk; v3 and v4 are older than Hyperdisk."""
     if isinstance(host, TpuShape):
         return BOOT_DISK_TYPE.get(host.generation, "pd-balanced")
-    return "hyperdisk-balanced" if host.series in HYPERDISK_ONLY else "pd-balanced"
+    return boot_disk_type(host.machine_type)
 
 
 def gpus_of(host: GpuMachine | Attached) -> int:
     """GPUs of one node."""
-    return int(host.gpus)
+    return host.counted if isinstance(host, GpuMachine) else host.gpus
 
 
 def local_ssds(host: Host) -> tuple[int, ...]:
     """How many local SSDs a node may have; those that come with a machine are all of them, always."""
-    if isinstance(host, TpuShape):
-        return ()
-    if host.series == N1:
-        return N1_SSD
-    assert isinstance(host, GpuMachine)
-    if host.local_ssd_gib is None:
-        return ()
-    most = host.local_ssd_gib // SSD_GIB
-    return (most,) if host.local_ssd_bundled else tuple(range(1, most + 1))
+    return () if isinstance(host, TpuShape) else gpu_machines.local_ssds(host.machine_type, host.accelerator_type)
 
 
 def bundled_ssds(host: Host) -> int:

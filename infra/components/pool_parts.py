@@ -11,10 +11,11 @@ from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern
 
 NODES_MAX = 1000
-"""Nodes of one pool in one zone. Source: https://cloud.google.com/kubernetes-engine/quotas (not read for this, to be checked)."""
-LABEL_KEY = r"(?:(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+"""Nodes of one pool in one zone. Source: https://cloud.google.com/kubernetes-engine/quotas, read 2026-11."""
+DNS_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+LABEL_KEY = rf"(?:(?=[^/]{{1,253}}/){DNS_LABEL}(?:\.{DNS_LABEL})*/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{{0,61}}[A-Za-z0-9])?"
 LABEL_VALUE = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?"
-"""Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/ (not read for this, to be checked)."""
+"""Source: Kubernetes, pkg/util/validation (IsQualifiedName, IsValidLabelValue), in public copies, read 2026-11."""
 Key = Annotated[str, pattern(LABEL_KEY, "is not the key of a label of Kubernetes", "example.com/pool")]
 Value = Annotated[str, pattern(LABEL_VALUE, "is not the value of a label of Kubernetes", "serve")]
 
@@ -39,8 +40,10 @@ class AutoscaleSpec(Spec):
 class SharingSpec(Spec):
     """Several containers on one GPU."""
 
+    # Source: https://docs.cloud.google.com/kubernetes-engine/docs/concepts/timesharing-gpus (last updated 2026-03-16).
+
     strategy: pool_nodes.Strategy
-    """In turn (`time-sharing`), or beside each other (`mps`, which divides its memory)."""
+    """In turn (`time-sharing`), or beside each other (`mps`, which divides its memory); either within each part of a `partition` too."""
     clients: Annotated[WholeNumber, Field(ge=2, le=1000)]
     """Containers at most on one GPU."""
 

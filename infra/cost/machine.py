@@ -78,7 +78,7 @@ def machine_lines(machine: Machine) -> Iterator[LineItem]:
     yield _line(machine, what, hour, machine.hours)
     for accelerator_type, count in machine.gpus:
         if built_in is not None:
-            if accelerator_type != built_in.accelerator_type or count != built_in.gpus:
+            if accelerator_type != built_in.accelerator_type or count not in (built_in.gpus, built_in.counted):
                 why = f"{machine.machine_type} comes with {built_in.gpus:f} x {built_in.accelerator_type}, in its price"
                 yield unknown(machine.resource, f"{count} x {accelerator_type}", why)
         elif gpu_machines.series_of(machine.machine_type) != gpu_machines.N1:

@@ -45,6 +45,24 @@ def test_a_bundle_has_a_size():
     assert all(one.local_ssd_gib for one in gpu_machines.machines().values() if one.local_ssd_bundled)
 
 
+def test_local_ssds_have_the_size_that_another_page_prints():
+    """Disks of 375 GiB make the bundle, or the most that can be added; those of A4X are larger."""
+    for name, one in gpu_machines.machines().items():
+        counts = gpu_machines.local_ssds(name, one.accelerator_type)
+        assert len(counts) == 1 or not one.local_ssd_bundled
+        assert counts or one.local_ssd_gib == 0, name
+        if counts and one.local_ssd_gib:
+            assert counts[-1] * (3000 if one.series.startswith("a4x") else 375) == one.local_ssd_gib, name
+
+
+def test_fewer_local_ssds_beside_t4():
+    """N1 takes 24 of them, but not beside T4; no other machine than those with GPUs is told of."""
+    assert gpu_machines.local_ssds("n1-highmem-8", "nvidia-tesla-t4") == (1, 2, 3, 4, 5, 6, 7, 8, 16)
+    assert gpu_machines.local_ssds("n1-highmem-8", "nvidia-tesla-v100") == (1, 2, 3, 4, 5, 6, 7, 8, 16, 24)
+    assert gpu_machines.local_ssds("a2-highgpu-2g", "nvidia-tesla-a100") == (2, 4, 8)
+    assert gpu_machines.local_ssds("n2-standard-8", "") == ()
+
+
 @pytest.mark.parametrize(
     ("name", "accelerator_type", "gpus", "vcpus", "memory_gib", "ssd"),
     [

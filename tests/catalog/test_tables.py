@@ -26,6 +26,7 @@ KEYS = {
     "gpu_partitions": ("accelerator_type", "partition_size"),
     "gpu_zones": ("accelerator_type", "series", "zone"),
     "gpus": ("accelerator_type",),
+    "local_ssds": ("machine_type", "accelerator_type"),
     "machine_prices": ("item", "region", "provisioning"),
     "transfer": ("service", "path", "continent"),
     "vertex_machines": ("machine_type", "accelerator"),
@@ -50,7 +51,7 @@ IMPORT = (
 )
 LOAD = (
     "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
-    "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_zones.in_zone(''); "
+    "gpu.gpus(); gpu._partitions(); gpu.wrong_names(); gpu_machines.machines(); gpu_machines.attachments(); gpu_machines.local_ssds('n1', ''); gpu_zones.in_zone(''); "
     "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); "
     "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
     "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "

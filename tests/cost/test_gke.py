@@ -168,6 +168,15 @@ def test_gpus_of_n1_and_local_ssd_are_lines_of_their_own() -> None:
     assert "local SSD" not in nodes(home, pool(home, nodeConfig=bundled))
 
 
+def test_a_part_of_a_gpu_is_in_the_price_of_its_machine() -> None:
+    """GKE counts it as one GPU, which is none beside that of the machine."""
+    home = cluster()
+    part = config(machineType="g4-standard-12", guestAccelerators=[{"type": "nvidia-rtx-pro-6000", "count": 1}])
+    found = nodes(home, pool(home, nodeConfig=part))
+    assert not [what for what in found if "nvidia-rtx-pro-6000" in what]
+    assert found["g4-standard-12 on-demand"].status == "priced"
+
+
 def test_pools_that_a_cluster_declares_itself_are_counted_by_name() -> None:
     """Two pools inside the cluster: each with its title, and with a name of its own for what is assumed of it."""
     inside = [

@@ -111,7 +111,8 @@ def _gpus(config: Body, locations: list[str]) -> None:
     GPUs that there are not, or that the machine does not go with.
 
     Sources of the words: terraform-provider-google issue 8387 (the default machine), k8s-config-connector pull request 1902 (no such type),
-    skypilot issue 212 (the machine).
+    skypilot issue 212 (the machine). A part of a GPU counts as one, and is neither cut nor shared:
+    https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
     """
     machine = config["machineType"]
     for one in config.get("accelerators", []):
@@ -123,12 +124,14 @@ def _gpus(config: Body, locations: list[str]) -> None:
         if machine == MACHINE:
             raise wrong(f"Cannot use default machine type ({MACHINE}) with GPUs; choose a different machine type.")
         host = by_machine_type(machine)
-        if host is not None and (host.accelerator_type != name or host.gpus != count):
+        if host is not None and (host.accelerator_type != name or host.counted != count):
             said = f"it has {host.gpus:f} x {host.accelerator_type}, not {count} x {name}"
             raise wrong(f"[{name}, {machine}] features are not compatible for creating instance: {said}.")
         if host is None:
             _attached(name, count, machine, locations)
-        _parts(one, card.partitions, name)
+        _parts(one, {} if host is not None and host.gpus < 1 else card.partitions, name)
+        if host is not None and host.gpus < 1 and one.get("gpuSharingConfig", {}).get("gpuSharingStrategy"):
+            raise wrong(f"GPU sharing is not supported on {machine}, which has a part of a GPU.")
 
 
 def _attached(name: str, count: int, machine: str, locations: list[str]) -> None:

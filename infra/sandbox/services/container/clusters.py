@@ -36,6 +36,7 @@ from infra.sandbox.services.container.parts import (
 )
 
 CREATE_SECONDS, CHANGE_SECONDS, DELETE_SECONDS = 300.0, 60.0, 240.0
+"""Virtual, and ours. Real clusters took 9 minutes (tranquilitybase-io/tb-gcp issue 589) and 26 (NVIDIA/aicr issue 2764)."""
 ADDRESSES = ipaddress.IPv4Address("34.80.0.2")
 POD_PREFIX = 14
 """Of the range for pods that nobody chose: recorded as `10.112.0.0/14`."""

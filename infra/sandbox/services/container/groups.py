@@ -179,7 +179,7 @@ def lacking(cloud: Cloud, body: Body) -> str:
         error = looks["error"]
         code = "GCE_QUOTA_EXCEEDED" if error["compute_code"] == "QUOTA_EXCEEDED" else "GCE_STOCKOUT"
         machine = f"{manager.get('baseInstanceName', '')}-{digest(name, 4)}"
-        since = f"Not all instances running in IGM after {ways.GIVES_UP_SECONDS:g}s."
+        since = f"Not all instances running in IGM after {ways.GIVES_UP_SECONDS // 60:g}m{ways.GIVES_UP_SECONDS % 60:g}s."
         count = f"Expected {expected}, running {running}, transitioning {expected - running}."
         why = f"Current errors: [{code}]: Instance '{machine}' creation failed: {error['message']}"
         said.append(f"Google Compute Engine: {since} {count} {why}")

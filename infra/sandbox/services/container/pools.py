@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
 CREATE_SECONDS, CHANGE_SECONDS, DELETE_SECONDS = 90.0, 60.0, 120.0
+"""Virtual, and ours."""
 CERTIFICATE_SECONDS = 5 * 365.25 * 86400
 """Life of a node's first certificate. Source: recorded traffic."""
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}

@@ -9,8 +9,13 @@ from infra.catalog.gpu_machines import N1, by_machine_type, series_of
 from infra.sandbox.service import Body
 from infra.sandbox.services.compute.zones import tpu_host
 
-GIVES_UP_SECONDS = 600.0
-"""Virtual seconds after which an operation that waits for machines fails. No source says how many: users tell of tens of minutes."""
+GIVES_UP_SECONDS = 2100.0
+"""
+Virtual seconds after which an operation that waits for machines fails: "not all instances running in IGM after 35m".
+
+Sources: GoogleCloudPlatform/cluster-toolkit pull request 6278, akka/akka-core issue 32992, NVIDIA/aicr issue 2764, all of 2026-09. The real
+service tells what is no lack of capacity (a quota, addresses) within a minute; here it is told as late.
+"""
 CHIPS_OF_A_SLICE_S_HOST = 4
 
 

@@ -17,6 +17,7 @@ SLICE = {
     "autoscaling": {"enabled": True, "maxNodeCount": 4},
 }
 POLICY = {"name": "wp", "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "2x2x2"}}
+PART = {"acceleratorType": "nvidia-rtx-pro-6000", "acceleratorCount": "1"}
 
 
 def message(answer: Answer) -> str:
@@ -116,6 +117,20 @@ def test_a_pool_s_name_and_its_cluster_s_share_a_group_s(gke: Gke) -> None:
             "allowed: none",
         ),
         (
+            {"config": {"machineType": "g4-standard-12", "accelerators": [PART | {"acceleratorCount": "2"}]}},
+            "it has 0.25 x nvidia-rtx-pro-6000, not 2 x nvidia-rtx-pro-6000",
+        ),
+        ({"config": {"machineType": "g4-standard-12", "accelerators": [PART | {"gpuPartitionSize": "1g.24gb"}]}}, "allowed: none"),
+        (
+            {
+                "config": {
+                    "machineType": "g4-standard-12",
+                    "accelerators": [PART | {"gpuSharingConfig": {"gpuSharingStrategy": "MPS", "maxSharedClientsPerGpu": "2"}}],
+                }
+            },
+            "GPU sharing is not supported on g4-standard-12",
+        ),
+        (
             {
                 "config": {
                     "machineType": "g2-standard-4",
@@ -191,6 +206,12 @@ def test_gpus_that_are_built_in_need_not_be_said(gke: Gke, cloud: Cloud) -> None
     assert one["machine_type"] == "g2-standard-4"
 
 
+def test_a_part_of_a_gpu_counts_as_one(gke: Gke, cloud: Cloud) -> None:
+    gke.pool(config={"machineType": "g4-standard-12", "accelerators": [PART]}, locations=["us-central1-b"], initialNodeCount=1)
+    (one,) = [one for one in cloud.machines.shown() if "/gke-c-p-" in one["name"]]
+    assert one["machine_type"] == "g4-standard-12"
+
+
 def test_a_zone_that_no_list_has_is_believed(gke: Gke) -> None:
     """No list of GPUs is complete: what is unknown is not impossible."""
     wanted = {"machineType": "a3-highgpu-8g", "accelerators": [{"acceleratorType": "nvidia-h100-80gb", "acceleratorCount": "8"}]}
@@ -250,7 +271,8 @@ def test_a_stock_out_ends_in_error_after_a_while(gke: Gke, cloud: Cloud) -> None
     begun = cloud.moment
     done = gke.ended(gke.make(initialNodeCount=1, config=L4))
     found = gke.ask("GET", f"{POOLS}/p").body
-    assert (cloud.moment - begun, found["status"], found["conditions"][0]["code"]) == (600, "ERROR", "GCE_STOCKOUT")
+    assert (cloud.moment - begun, found["status"], found["conditions"][0]["code"]) == (2100, "ERROR", "GCE_STOCKOUT")
+    assert "Not all instances running in IGM after 35m0s." in done["error"]["message"]
     assert "Expected 1, running 0, transitioning 1. Current errors: [GCE_STOCKOUT]: Instance 'gke-c-p-" in done["error"]["message"]
     assert done["nodepoolConditions"][0]["canonicalCode"] == "RESOURCE_EXHAUSTED"
 
