@@ -641,8 +641,12 @@ class Runner:
         return [way for way in self._plan.machines if not chosen or way.provisioning in chosen]
 
     def _fleet(self) -> Fleet:
-        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
-        return Fleet(self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
+        rows = self._tries()
+        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in rows)]
+        made = [row.form for row in rows]
+        return Fleet(
+            self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep, made
+        )
 
     def _tries(self) -> list[Try]:
         return [Try.read(row) for row in self.journal.data["tries"]]
