@@ -35,10 +35,11 @@ KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", 
 
 
 def wish(spec: JobSpec, region: str, way: Provisioning) -> Wish:
-    """What the catalogue judges."""
+    """What the catalogue judges: of GPUs what is said, though the machine type tells them, so that nothing else is made than was said."""
     if spec.gpus:
         gpus = spec.gpus
-        return Wish("vertex", gpus.accelerator_type, gpus.machine_type, gpus.count, region=region, provisioning=way, use="training")
+        kind, count = spec.accelerator_type or gpus.accelerator_type, spec.accelerator_count or gpus.count or None
+        return Wish("vertex", kind, gpus.machine_type, count, region=region, provisioning=way, use="training")
     return Wish("vertex", spec.accelerator, region=region, provisioning=way, use="training")
 
 
@@ -70,7 +71,8 @@ def _not_there(spec: JobSpec, region: str) -> Iterator[Problem]:
     seen = set()
     for number, way in enumerate(spec.provisioning):
         for reason in judge(wish(spec, region, way)).reasons:
-            allowed, fix = ", ".join(reason.allowed[:5]), ""
+            plain = fits_vertex.plain_names()  # as a stack file says them
+            allowed, fix = ", ".join(plain.get(one, one) for one in reason.allowed[:5]), ""
             if reason.part == "region":
                 path, words = "way", f"{region} {reason.message}"
                 fix = "leave out `way`, for a machine of Compute Engine; or write the job into the stack file of a region that has it"

@@ -48,6 +48,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "jobs.train.way",
         "us-east5 has no NVIDIA_L4 for training on Vertex AI",
     ),
+    "fewer GPUs than the machine has": (
+        H100 | {"accelerator_count": 4},
+        "jobs.train.accelerator_count",
+        "is not a number of NVIDIA_H100_80GB that a3-highgpu-8g has",
+    ),
+    "other GPUs than the machine has": (
+        H100 | {"accelerator_type": "nvidia-tesla-t4"},
+        "jobs.train.accelerator_type",
+        "is not what a3-highgpu-8g has on Vertex AI",
+    ),
+    "a machine of N1 without its GPU": (
+        {"accelerator_type": None, "machine_type": "n1-standard-8"},
+        "jobs.train.accelerator_type",
+        "is missing",
+    ),
+    "a machine of N1 without their number": (
+        {"accelerator_type": "nvidia-tesla-t4", "machine_type": "n1-standard-8"},
+        "jobs.train.accelerator_count",
+        "is missing",
+    ),
     "a TPU by flex-start": ({"provisioning": ["spot", "flex-start"]}, "jobs.train.provisioning.1", "is for L4, A100, H100, H200 and B200"),
     "a reservation without a name": ({"provisioning": ["reservation"]}, "jobs.train.reservation", "is missing"),
     "a reservation without its zone": (
@@ -81,6 +101,13 @@ def test_fails_what_cannot_be(with_job: Callable[..., Path], change: dict[str, A
     """At its key."""
     found, *_ = problems(with_job(change))
     assert (found.path, said in found.message) == (path, True), found
+
+
+def test_gpus_are_named_as_a_stack_file_names_them(with_job: Callable[..., Path]) -> None:
+    """Vertex AI has names of its own, which a stack file refuses."""
+    (found,) = problems(with_job({"accelerator_type": None, "machine_type": "n1-standard-8"}))
+    assert "nvidia-tesla-t4" in found.allowed.split(", ")
+    assert "NVIDIA" not in found.allowed
 
 
 def test_fails_all_at_once(with_job: Callable[..., Path]) -> None:
