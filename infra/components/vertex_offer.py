@@ -31,6 +31,11 @@ TOLD = 16
 """So many of them, at most, are what each run is told beside the folders of its data."""
 STRATEGY = {"on-demand": "STANDARD", "reservation": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 """`Scheduling.strategy`; a reservation is consumed by its affinity."""
+GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
+"""
+Where Vertex AI puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what
+it needs by itself. Source: https://github.com/huggingface/Google-Cloud-Containers/pull/167, read 2026-11.
+"""
 KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", "count": "accelerator_count"}
 
 
@@ -114,7 +119,8 @@ def machine_plan(name: str, spec: JobSpec, way: Provisioning, container: Contain
     wanted = boot_disk_type(spec.gpus.machine_type) if spec.gpus else tpu_host.BOOT_DISK_TYPE[spec.shape.generation]
     if wanted == HYPERDISK:
         disk["bootDiskType"] = HYPERDISK
-    env = [{"name": key, "value": value.replace("$(", "$$(")} for key, value in container.env.items()]
+    told = (GPU_LIBRARIES if spec.gpus and spec.program else {}) | {**container.env}
+    env = [{"name": key, "value": value.replace("$(", "$$(")} for key, value in told.items()]
     pool = {
         "machineSpec": _machine(spec, way),
         "replicaCount": "1",

@@ -173,6 +173,23 @@ def test_gpus_are_called_as_vertex_ai_calls_them(with_job: Callable[..., Path]) 
 
 
 @pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "/usr/local/nvidia/lib64"),
+        ({"env": {"LD_LIBRARY_PATH": "/own"}}, "/own"),
+        ({"workload": None, "command": ["python3"], "image": IMAGES["train"]}, None),
+        ({"machine_type": None, "accelerator_type": "v6e-8"}, None),
+    ],
+    ids=["ours", "said", "a command", "a TPU"],
+)
+def test_an_image_of_ours_finds_the_gpus_driver(with_job: Callable[..., Path], change: dict[str, Any], said: str | None) -> None:
+    """It has no base of CUDA's, which would look there; what the job says goes first, and an image of somebody else's knows best."""
+    plan = JobPlan.model_validate_json(environment(declared(with_job(H100 | change))[RUN_JOB, "train"])[VARIABLE])
+    env = plan.machines[0].custom_job["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["env"]
+    assert [one["value"] for one in env if one["name"] == "LD_LIBRARY_PATH"] == ([said] if said else [])
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"accelerator_type": "v6e-8"},
