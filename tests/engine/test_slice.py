@@ -23,7 +23,7 @@ CLUSTER = {
     "accelform:clusters": {"main": {"mode": "standard"}},
     "accelform:node_pools": {
         "serve": {"cluster": "main", "machine_type": "g2-standard-8", "provisioning": "spot", "autoscale": {"max": 2}},
-        "gang": {"cluster": "main", "accelerator_type": "v5litepod-16", "zones": ["us-west4-a"], "provisioning": "spot", "autoscale": {}},
+        "wide": {"cluster": "main", "accelerator_type": "v5litepod-16", "zones": ["us-west4-a"], "provisioning": "spot", "autoscale": {}},
     },
 }
 """What stands beside the slice, so that one program is enough: a GKE cluster, with a pool of GPUs and one of TPUs. The rest is in test_gke."""

@@ -14,6 +14,7 @@ import contextlib
 import functools
 import random
 import re
+import shutil
 import signal
 import sys
 import tempfile
@@ -26,7 +27,7 @@ import pytest
 
 from tests.workloads import lives
 from tests.workloads.jobs import Job
-from workloads.contract import RESTART_EXIT
+from workloads.contract import CONTRACT_EXIT, RESTART_EXIT
 from workloads.files import CHECKSUMS, FilesError, Folder
 from workloads.recommender.data import write_example
 
@@ -144,3 +145,30 @@ def test_whatever_ends_it_wherever(job: Any, undisturbed: Job, seed: int) -> Non
     assert ours.keys() == theirs.keys()
     for name in ours:
         np.testing.assert_array_equal(ours[name], theirs[name])
+
+
+class Apart(Job):
+    """Hosts with a folder of their own each."""
+
+    def _environment(self, host: int, hosts: int, port: int) -> dict[str, str]:
+        found = super()._environment(host, hosts, port)
+        return found | ({"WL_CHECKPOINTS": f"{found['WL_CHECKPOINTS']}-{host}"} if host else {})
+
+
+def test_hosts_that_do_not_see_one_folder_are_told(job: Any) -> None:
+    """One would go on and the other begin, with the same weights from the next step on: neither does a step."""
+    one = job()
+    with lives.begun(one, *ARGUMENTS) as (first,):
+        assert first.until(9), first.text
+        first.signal(signal.SIGTERM)
+        first.go()
+        first.end()
+    assert (first.code, saved(one)) == (RESTART_EXIT, 9)
+    shutil.copytree(one.place / "checkpoints", one.place / "checkpoints-1", ignore=lambda place, names: {"8", "9"} & set(names))
+
+    with lives.begun(Apart(one.place, one.compiled, chips=2, save_every=SAVE_EVERY, data=one.data), *ARGUMENTS, hosts=2) as running:
+        for host in running:
+            host.end()
+    for host in running:
+        assert host.code == CONTRACT_EXIT, host.text
+        assert "the last whole step is 9 of host 0, 0 of host 1: is it one folder, which all hosts see?" in host.text
