@@ -143,15 +143,16 @@ def test_one_that_comes_late_of_an_earlier_try_goes_at_once() -> None:
     assert results(one) == ["succeeded"]
 
 
-def test_one_that_somebody_cancels_is_not_begun_again() -> None:
-    """By hand, in the console: who did it wants it to end."""
+@pytest.mark.parametrize("state", ["JOB_STATE_PENDING", "JOB_STATE_RUNNING"])
+def test_one_that_somebody_cancels_is_not_begun_again(state: str) -> None:
+    """By hand, in the console: who did it wants it to end, whether it ran yet or not. What never ran cost nothing."""
     one = night()
     one.exits = lambda number: None
     cancelled: list[str] = []
 
     def watch() -> None:
         for name, body in one.machines.items():
-            if body["state"] == "JOB_STATE_RUNNING" and not cancelled:
+            if body["state"] == state and not cancelled:
                 cancelled.append(name)
                 one.ask("POST", f"{VERTEX}/v1/{name}:cancel", {})
 
@@ -159,6 +160,8 @@ def test_one_that_somebody_cancels_is_not_begun_again() -> None:
     ended = one.run()
     settled(one)
     assert (ended.result, "somebody cancelled it" in ended.reason) == ("stopped", True)
+    assert results(one) == ["stopped"]
+    assert (one.record()["usd"] == "0") is (state == "JOB_STATE_PENDING")
 
 
 def test_a_stop_that_was_asked_for_cancels_it_and_waits() -> None:
