@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.files import CHECKSUMS, FilesError, Folder
+from workloads.files import CHECKSUMS, DeniedError, FilesError, Folder
 
 KEEP = 2
 """Whole checkpoints that stay: the last one, and the one before should the last be damaged."""
@@ -72,6 +72,9 @@ class Checkpoints:
         Args:
             like: Tree of the same form as what was saved.
             suits: Looks at what is no array before the arrays are read, and raises where they cannot be of that form.
+
+        Raises:
+            DeniedError: One may not be read: it may well be good, and must not go for it.
         """
         for step in sorted((int(name) for name in self._folder.children() if name.isdigit()), reverse=True):
             place = self._stage / f"read-{step}"
@@ -80,6 +83,8 @@ class Checkpoints:
                 meta = json.loads((place / META).read_bytes())
                 suits(meta)
                 state = self._read(place / STATE, like)
+            except DeniedError:
+                raise
             except FilesError as error:
                 self.skipped.append(str(error))
                 self._useless.add(step)

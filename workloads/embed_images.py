@@ -73,7 +73,7 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
         devices.meet(settings, "at the end of the pictures")
     # Everybody writes before they look: so the last one finds all, and if two do, they say the same.
     shards = found.whole_shards()
-    while shards is None and workers.speaks_for_all(host, os.environ):
+    while shards is None and settings.hosts > 1 and workers.speaks_for_all(host, os.environ):
         if notice.at(found.count):
             return RESTART_EXIT
         _wait()

@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None, *, workloads: Mapping[str, str]
     if name not in workloads:
         say(f"{name!r} is no workload; there are: {names}")
         return WRONG_EXIT
+    # The first process of a container is deaf to signals that it does not ask for, also while it imports libraries.
+    # Until there is something to save, this is enough.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(RESTART_EXIT))
     os.environ.setdefault("KERAS_BACKEND", "jax")
     # Of Python 3.11's end, at every import of Google's client: nothing that a log needs.
     warnings.filterwarnings("ignore", message="You are using a Python version", category=FutureWarning)
@@ -54,8 +57,6 @@ def _run(name: str, module: Any, options: Any) -> int:
     from workloads.devices import DevicesError, HostLostError, start
     from workloads.files import FilesError
 
-    # The first process of a container is deaf to signals that it does not ask for. Until there is something to save, this is enough.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(RESTART_EXIT))
     try:
         settings = TrainSettings.read()
         if os.environ.get(SIMULATED) == "1":

@@ -15,7 +15,9 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -28,6 +30,10 @@ PARALLEL = 8
 
 class FilesError(Exception):
     """A folder or file is not what its reader needs. A sentence for the user."""
+
+
+class DeniedError(FilesError):
+    """It may not be read or written. That says nothing against what is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +69,26 @@ class Folder:
         return found
 
     def find(self, name: str) -> bytes | None:
-        """Content of a file, or nothing where it is not there."""
+        """
+        Content of a file, or nothing where it is not there.
+
+        Raises:
+            DeniedError: It may not be read.
+        """
         if not self.remote:
             try:
                 return self._path(name).read_bytes()
             except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
                 return None
-        from google.api_core.exceptions import Forbidden, NotFound
+            except PermissionError as error:
+                raise DeniedError(f"{self.location}: {name} may not be read: {error.strerror}") from None
+        from google.api_core.exceptions import NotFound
 
         try:
-            content: bytes = self._blob(name).download_as_bytes()
+            with _sentences(f"{self.location}: {name} may not be read"):
+                content: bytes = self._blob(name).download_as_bytes()
         except NotFound:
             return None
-        except Forbidden as error:
-            raise FilesError(f"{self.location}: {name} may not be read: {error.message}") from None
         return content
 
     def write(self, name: str, content: bytes) -> None:
@@ -87,56 +99,72 @@ class Folder:
             FilesError: It may not be written there, or cannot.
         """
         if self.remote:
-            from google.api_core.exceptions import Forbidden
+            self._sent(name, content)
+            return
+        with self._unfinished(name, content) as unfinished:
+            unfinished.replace(self._path(name))
+
+    def create(self, name: str, content: bytes) -> bool:
+        """
+        Writes a file that is not there. Of several who do so at once, one is answered yes.
+
+        Raises:
+            FilesError: It may not be written there, or cannot.
+        """
+        if self.remote:
+            from google.api_core.exceptions import PreconditionFailed
 
             try:
-                self._blob(name).upload_from_string(content, content_type="application/octet-stream")
-            except Forbidden as error:
-                raise FilesError(f"{self.location}: {name} may not be written: {error.message}") from None
-            return
+                self._sent(name, content, if_generation_match=0)
+            except PreconditionFailed:
+                return False
+            return True
+        with self._unfinished(name, content) as unfinished:
+            try:
+                # Fails where the name is there, unlike a rename.
+                os.link(unfinished, self._path(name))
+            except FileExistsError:
+                return False
+        return True
+
+    def _sent(self, name: str, content: bytes, **only: int) -> None:
+        from google.api_core.exceptions import NotFound
+
+        try:
+            with _sentences(f"{self.location}: {name} may not be written"):
+                self._blob(name).upload_from_string(content, content_type="application/octet-stream", **only)
+        except NotFound:
+            raise FilesError(f"{self.location}: {name} cannot be written: there is no bucket {self._address[0]}") from None
+
+    @contextmanager
+    def _unfinished(self, name: str, content: bytes) -> Iterator[Path]:
+        """A hidden file beside *name*, which goes where it is not renamed."""
         path = self._path(name)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished.write_bytes(content)
-            unfinished.replace(path)
+            yield unfinished
         except OSError as error:
             raise FilesError(f"{self.location}: {name} cannot be written: {error.strerror}") from None
-
-    def create(self, name: str, content: bytes) -> bool:
-        """Writes a file that is not there. Of several who do so at once, one is answered yes."""
-        if self.remote:
-            from google.api_core.exceptions import PreconditionFailed
-
-            try:
-                self._blob(name).upload_from_string(content, content_type="application/octet-stream", if_generation_match=0)
-            except PreconditionFailed:
-                return False
-            return True
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        unfinished.write_bytes(content)
-        try:
-            # Fails where the name is there, unlike a rename.
-            os.link(unfinished, path)
-        except FileExistsError:
-            return False
         finally:
-            unfinished.unlink()
-        return True
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
 
     def delete(self, name: str) -> None:
-        """Deletes a file. One that is not there is fine."""
+        """
+        Deletes a file. One that is not there is fine.
+
+        Raises:
+            DeniedError: It may not be deleted.
+        """
         if not self.remote:
             self._path(name).unlink(missing_ok=True)
             return
         from google.api_core.exceptions import NotFound
 
-        try:
+        with suppress(NotFound), _sentences(f"{self.location}: {name} may not be deleted"):
             self._blob(name).delete()
-        except NotFound:
-            return
 
     def names(self) -> list[str]:
         """All files in it and in its folders, sorted. Hidden files are none: they may be unfinished."""
@@ -246,13 +274,22 @@ class Folder:
             self.delete(name)
 
     def _blobs(self) -> dict[str, Any]:
-        """All objects of it, by their names in it, sorted."""
+        """
+        All objects of it, by their names in it, sorted.
+
+        Raises:
+            FilesError: They may not be listed, or there is no such bucket.
+        """
+        from google.api_core.exceptions import NotFound
+
         bucket, prefix = self._address
         prefix = f"{prefix}/" if prefix else ""
-        found = {
-            blob.name.removeprefix(prefix): blob for blob in _client().list_blobs(bucket, prefix=prefix) if not blob.name.endswith("/")
-        }
-        return dict(sorted(found.items()))
+        try:
+            with _sentences(f"{self.location} may not be listed"):
+                every = list(_client().list_blobs(bucket, prefix=prefix))
+        except NotFound:
+            raise FilesError(f"{self.location}: there is no bucket {bucket}") from None
+        return dict(sorted((blob.name.removeprefix(prefix), blob) for blob in every if not blob.name.endswith("/")))
 
     def _path(self, name: str) -> Path:
         return Path(self.location) / _relative(name)
@@ -276,6 +313,17 @@ def _relative(name: str) -> str:
 
 def _checksum(content: bytes) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+
+
+@contextmanager
+def _sentences(what: str) -> Iterator[None]:
+    """Says what Google refuses to this account."""
+    from google.api_core.exceptions import Forbidden, Unauthorized
+
+    try:
+        yield
+    except (Forbidden, Unauthorized) as error:
+        raise DeniedError(f"{what}: {error.message}") from None
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Protocol
 
 from workloads.contract import ARTEFACT_EXIT, CONTRACT_EXIT, ContractError, ServeSettings
-from workloads.files import FilesError, Folder
+from workloads.files import DeniedError, FilesError, Folder
 from workloads.job import PROGRAMS
 from workloads.serving.app import App
 from workloads.serving.clicks import ClickLog
@@ -126,6 +126,8 @@ def _load(module: Program, settings: ServeSettings, state: State, metrics: Metri
             Folder(settings.model).download(Path(fetched))
             engine = module.load(Path(fetched))
         engine.warm()
+    except DeniedError as wrong:
+        state.failed(f"the model could not be had: {wrong}", 1)
     except FilesError as wrong:
         state.failed(f"the model's files are not whole: {wrong}", ARTEFACT_EXIT)
     except ArtefactError as wrong:

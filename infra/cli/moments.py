@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -30,12 +31,15 @@ class Moments:
         self._say = say
         self._zone = ZoneInfo(timezone or "UTC")
         self._next: float | None = None
+        self._lock = threading.Lock()
         self.moved: list[dict[str, str]] = []
         """Each time: `from` and `to`, in the job's time zone."""
 
     def heard(self, event: Mapping[str, Any]) -> None:
         """An event of the runner: it waits for a moment now, or for none. From any thread."""
-        self._next = next((float(event[key]) for key in KEYS if isinstance(event.get(key), int | float)), None)
+        found = next((float(event[key]) for key in KEYS if isinstance(event.get(key), int | float)), None)
+        with self._lock:
+            self._next = found
 
     def step(self) -> None:
         """Moves the clock, where a moment is waited for; later, while the clock is held since something runs in real time."""
@@ -43,15 +47,21 @@ class Moments:
             return
         now = self._time(0)
         if until - now < LEAST_SECONDS:
-            self._next = None
+            self._done(until)
             return
         if self._time(until - now) < until - 1:  # it is told by the microsecond
             return  # held
-        self._next = None
+        self._done(until)
         before, after = (dt.datetime.fromtimestamp(one, self._zone).replace(microsecond=0) for one in (now, until))
         self.moved.append({"from": before.isoformat(), "to": after.isoformat()})
         told = f"it is {before:%H:%M} on the sandbox's clock ({self._zone.key}); moved to {after:%H:%M}"
         self._say(f"{told}: what a night waits for, nobody does here")
+
+    def _done(self, until: float) -> None:
+        """The runner may have gone on by now, and said what it waits for next."""
+        with self._lock:
+            if self._next == until:
+                self._next = None
 
     def _time(self, seconds: float) -> float:
         """The sandbox's time, after it was moved so far, if that may be."""

@@ -7,8 +7,13 @@
 set -euo pipefail
 
 FOLDER=/var/lib/nvidia
+TIMES=6
+PAUSE=10        # seconds between tries: a machine that has just booted may not reach the driver's bucket yet
 
-cos-extensions install gpu
+until cos-extensions install gpu; do
+  ((--TIMES > 0)) || exit 1
+  sleep "$PAUSE"
+done
 mount --bind "$FOLDER" "$FOLDER"
 mount -o remount,exec "$FOLDER"
 "$FOLDER/bin/nvidia-smi" -L

@@ -50,8 +50,8 @@ class GpuVmSpec(Spec):
     zone: str
     """Zone of the stack's region that has the GPU on this machine."""
     provisioning: Provisioning
-    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself)
-    or `reservation`."""
+    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (ends by itself; an update does not wait
+    for it, as a job does: where there is no room now, it fails) or `reservation`."""
     max_run_minutes: RunLimit
     """Minutes after which Compute Engine ends its run, or `unlimited`: it then costs money until somebody stops or removes it."""
     at_end: Literal["stop", "delete"] = "stop"

@@ -116,7 +116,7 @@ devices() {
 show_gpus() {
   local script
   script=$(again 60 attribute accelform-gpu-driver) || return 1
-  again 6 bash -c "$script" || return 1
+  bash -c "$script" || return 1
   options+=(--volume /var/lib/nvidia/lib64:/usr/local/nvidia/lib64:ro --volume /var/lib/nvidia/bin:/usr/local/nvidia/bin:ro)
   options+=(--env LD_LIBRARY_PATH=/usr/local/nvidia/lib64)
 }

@@ -31,14 +31,20 @@ TOLD = 16
 """So many of them, at most, are what each run is told beside the folders of its data."""
 STRATEGY = {"on-demand": "STANDARD", "reservation": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 """`Scheduling.strategy`; a reservation is consumed by its affinity."""
+GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
+"""
+Where Vertex AI puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what
+it needs by itself. Source: https://github.com/huggingface/Google-Cloud-Containers/pull/167, read 2026-11.
+"""
 KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", "count": "accelerator_count"}
 
 
 def wish(spec: JobSpec, region: str, way: Provisioning) -> Wish:
-    """What the catalogue judges."""
+    """What the catalogue judges: of GPUs what is said, though the machine type tells them, so that nothing else is made than was said."""
     if spec.gpus:
         gpus = spec.gpus
-        return Wish("vertex", gpus.accelerator_type, gpus.machine_type, gpus.count, region=region, provisioning=way, use="training")
+        kind, count = spec.accelerator_type or gpus.accelerator_type, spec.accelerator_count or gpus.count or None
+        return Wish("vertex", kind, gpus.machine_type, count, region=region, provisioning=way, use="training")
     return Wish("vertex", spec.accelerator, region=region, provisioning=way, use="training")
 
 
@@ -70,7 +76,8 @@ def _not_there(spec: JobSpec, region: str) -> Iterator[Problem]:
     seen = set()
     for number, way in enumerate(spec.provisioning):
         for reason in judge(wish(spec, region, way)).reasons:
-            allowed, fix = ", ".join(reason.allowed[:5]), ""
+            plain = fits_vertex.plain_names()  # as a stack file says them
+            allowed, fix = ", ".join(plain.get(one, one) for one in reason.allowed[:5]), ""
             if reason.part == "region":
                 path, words = "way", f"{region} {reason.message}"
                 fix = "leave out `way`, for a machine of Compute Engine; or write the job into the stack file of a region that has it"
@@ -112,7 +119,8 @@ def machine_plan(name: str, spec: JobSpec, way: Provisioning, container: Contain
     wanted = boot_disk_type(spec.gpus.machine_type) if spec.gpus else tpu_host.BOOT_DISK_TYPE[spec.shape.generation]
     if wanted == HYPERDISK:
         disk["bootDiskType"] = HYPERDISK
-    env = [{"name": key, "value": value.replace("$(", "$$(")} for key, value in container.env.items()]
+    told = (GPU_LIBRARIES if spec.gpus and spec.program else {}) | {**container.env}
+    env = [{"name": key, "value": value.replace("$(", "$$(")} for key, value in told.items()]
     pool = {
         "machineSpec": _machine(spec, way),
         "replicaCount": "1",

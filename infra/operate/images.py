@@ -39,6 +39,8 @@ BUILDER = "gcr.io/cloud-builders/docker"
 BUILD_SECONDS = 3600
 """The longest that a build may take: the training image installs 3 GB."""
 TOOLS = ("docker", "podman", "buildah")
+PLATFORM = "linux/amd64"
+"""Of every machine that an image may run on. A laptop with Arm's processor would build for itself, and the machine could not start it."""
 SAME = "built before, from the same files: nothing was built now"
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 SOURCES = ".accelform/sources"
@@ -275,7 +277,7 @@ class LocalBuild:
                 tar.extractall(folder, filter="data")
             file = str(folder / FOLDER / name / "Dockerfile")
             say(f"{name}: {self._tool} builds {image}")
-            self._run("build", "--file", file, "--tag", image, str(folder))
+            self._run("build", "--platform", PLATFORM, "--file", file, "--tag", image, str(folder))
             written = Path(place) / "digest"
             say(f"{name}: {self._tool} pushes it")
             if self._tool == "docker":
@@ -289,7 +291,7 @@ class LocalBuild:
         return Built(name, f"{self._prefix}/{name}@{found[-1]}", image)
 
     def _run(self, *arguments: str) -> str:
-        ended = subprocess.run([self._tool, *arguments], capture_output=True, text=True, check=False)
+        ended = subprocess.run([self._tool, *arguments], capture_output=True, text=True, errors="replace", check=False)
         if ended.returncode:
             last = "\n".join(f"  {line}" for line in (ended.stderr or ended.stdout).strip().splitlines()[-10:])
             raise BuildError(f"{self._tool} {arguments[0]} ended with {ended.returncode}\n{last}")

@@ -66,6 +66,25 @@ def test_a_clock_that_is_held_is_moved_later() -> None:
     assert "it is 08:00 on the sandbox's clock (UTC); moved to 01:00" in sandbox.said[0]
 
 
+@pytest.mark.parametrize("first", [EVENING + 30, NINE])
+def test_what_is_heard_while_the_clock_is_moved_is_not_forgotten(first: float) -> None:
+    """The runner goes on at once: what it waits for next would else be waited for in real time."""
+    sandbox = Sandbox()
+    ten = NINE + 3600
+
+    def own(http: str, what: str, body: Any) -> Any:
+        answer = sandbox.own(http, what, body)
+        if (body["seconds"] == 0 and first < NINE) or sandbox.clock.now() == NINE:
+            night.heard({"begins": ten})
+        return answer
+
+    night = Moments(own, sandbox.said.append, "")
+    night.heard({"until": first})
+    night.step()
+    night.step()
+    assert sandbox.clock.now() == ten
+
+
 @pytest.mark.parametrize(
     "event", [{}, {"event": "moving"}, {"until": None}, {"until": EVENING - 5}, {"until": EVENING + 30}, {"until": "9"}]
 )

@@ -48,6 +48,26 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "jobs.train.way",
         "us-east5 has no NVIDIA_L4 for training on Vertex AI",
     ),
+    "fewer GPUs than the machine has": (
+        H100 | {"accelerator_count": 4},
+        "jobs.train.accelerator_count",
+        "is not a number of NVIDIA_H100_80GB that a3-highgpu-8g has",
+    ),
+    "other GPUs than the machine has": (
+        H100 | {"accelerator_type": "nvidia-tesla-t4"},
+        "jobs.train.accelerator_type",
+        "is not what a3-highgpu-8g has on Vertex AI",
+    ),
+    "a machine of N1 without its GPU": (
+        {"accelerator_type": None, "machine_type": "n1-standard-8"},
+        "jobs.train.accelerator_type",
+        "is missing",
+    ),
+    "a machine of N1 without their number": (
+        {"accelerator_type": "nvidia-tesla-t4", "machine_type": "n1-standard-8"},
+        "jobs.train.accelerator_count",
+        "is missing",
+    ),
     "a TPU by flex-start": ({"provisioning": ["spot", "flex-start"]}, "jobs.train.provisioning.1", "is for L4, A100, H100, H200 and B200"),
     "a reservation without a name": ({"provisioning": ["reservation"]}, "jobs.train.reservation", "is missing"),
     "a reservation without its zone": (
@@ -81,6 +101,13 @@ def test_fails_what_cannot_be(with_job: Callable[..., Path], change: dict[str, A
     """At its key."""
     found, *_ = problems(with_job(change))
     assert (found.path, said in found.message) == (path, True), found
+
+
+def test_gpus_are_named_as_a_stack_file_names_them(with_job: Callable[..., Path]) -> None:
+    """Vertex AI has names of its own, which a stack file refuses."""
+    (found,) = problems(with_job({"accelerator_type": None, "machine_type": "n1-standard-8"}))
+    assert "nvidia-tesla-t4" in found.allowed.split(", ")
+    assert "NVIDIA" not in found.allowed
 
 
 def test_fails_all_at_once(with_job: Callable[..., Path]) -> None:
@@ -143,6 +170,23 @@ def test_gpus_are_called_as_vertex_ai_calls_them(with_job: Callable[..., Path]) 
     assert (first["scheduling"]["strategy"], second["scheduling"]["strategy"]) == ("STANDARD", "FLEX_START")
     assert first["workerPoolSpecs"][0]["machineSpec"]["reservationAffinity"]["values"] == [reservation]
     assert (plan.chips, plan.hosts) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "/usr/local/nvidia/lib64"),
+        ({"env": {"LD_LIBRARY_PATH": "/own"}}, "/own"),
+        ({"workload": None, "command": ["python3"], "image": IMAGES["train"]}, None),
+        ({"machine_type": None, "accelerator_type": "v6e-8"}, None),
+    ],
+    ids=["ours", "said", "a command", "a TPU"],
+)
+def test_an_image_of_ours_finds_the_gpus_driver(with_job: Callable[..., Path], change: dict[str, Any], said: str | None) -> None:
+    """It has no base of CUDA's, which would look there; what the job says goes first, and an image of somebody else's knows best."""
+    plan = JobPlan.model_validate_json(environment(declared(with_job(H100 | change))[RUN_JOB, "train"])[VARIABLE])
+    env = plan.machines[0].custom_job["jobSpec"]["workerPoolSpecs"][0]["containerSpec"]["env"]
+    assert [one["value"] for one in env if one["name"] == "LD_LIBRARY_PATH"] == ([said] if said else [])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from workloads.checkpoints import KEEP, Checkpoint, Checkpoints
 from workloads.contract import InputError
-from workloads.files import CHECKSUMS
+from workloads.files import CHECKSUMS, DeniedError, Folder
 
 
 def write(place: Path, state: Any) -> None:
@@ -63,6 +63,23 @@ def test_half_and_damaged_ones_are_none_of_those_that_stay(tmp_path: Path) -> No
     again.save(Checkpoint(4, {}, {}))
     again.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "4"]
+
+
+def test_one_that_may_not_be_read_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A try that began from nothing, since its account lacks a role, would take away what the tries before have done."""
+
+    def denied(folder: Folder, target: Path) -> None:
+        raise DeniedError("2/meta.json may not be read")
+
+    first = Checkpoints(str(tmp_path), writes=True, write=write, read=read)
+    first.save(Checkpoint(2, {}, {}))
+    first.close()
+    monkeypatch.setattr(Folder, "download", denied)
+    again = Checkpoints(str(tmp_path), writes=True, write=write, read=read)
+    with pytest.raises(DeniedError):
+        again.last({})
+    assert again.skipped == []
+    again.close()
 
 
 def test_one_that_does_not_suit_is_told_before_its_arrays_are_read(tmp_path: Path) -> None:

@@ -253,6 +253,15 @@ def test_a_primary_replica_ends_last(settings: TrainSettings, monkeypatch: pytes
     assert report(settings)["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
 
 
+def test_a_worker_alone_waits_for_nobody(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also as the one replica of a custom job, which would wait until the job's time is over, and be paid for."""
+    monkeypatch.setenv("CLUSTER_SPEC", json.dumps({"cluster": {"workerpool0": ["a:1"]}, "task": {"type": "workerpool0", "index": 0}}))
+    monkeypatch.setattr(embeddings.Embeddings, "whole_shards", lambda self: None)
+    monkeypatch.setattr(embed_images, "_wait", lambda: pytest.fail("it waits"))
+    with pytest.raises(InputError, match="begin again"):
+        run(settings)
+
+
 @pytest.mark.parametrize(("data", "said"), [({}, "WL_DATA_PICTURES is missing"), ({"pictures": "nowhere"}, "no file")])
 def test_refuses(data: dict[str, str], said: str, tmp_path: Path) -> None:
     """Before anything is written."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
+from typing import Any
 
 import pytest
 
@@ -32,7 +34,7 @@ def contract(monkeypatch: pytest.MonkeyPatch, signals: None) -> None:
         (["train_recommender", "--help"], 0, ""),
     ],
 )
-def test_says_what_is_wrong(arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_says_what_is_wrong(arguments: list[str], code: int, said: str, signals: None, capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong names and arguments are refused before anything heavy is imported."""
     assert entry.main(arguments) == code
     assert said in capsys.readouterr().err
@@ -54,9 +56,10 @@ def test_a_users_mistake_is_a_sentence(
     assert capsys.readouterr().err.splitlines()[-1] == "train_recommender: the pictures are none"
 
 
-def test_a_notice_before_there_is_anything_to_save(contract: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ends it with 143, also as the first process of a container."""
-    monkeypatch.setattr(devices, "start", lambda settings: signal.raise_signal(signal.SIGTERM))
+@pytest.mark.parametrize(("where", "what"), [(devices, "start"), (importlib, "import_module")])
+def test_a_notice_before_there_is_anything_to_save(where: Any, what: str, contract: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends it with 143, also as the first process of a container, and while libraries are imported."""
+    monkeypatch.setattr(where, what, lambda _: signal.raise_signal(signal.SIGTERM))
     monkeypatch.setattr(train, "run", lambda settings, options: 0)
     with pytest.raises(SystemExit) as ended:
         entry.main(["train_recommender"])

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from workloads.files import CHECKSUMS, FilesError, Folder
+from workloads import files
+from workloads.files import CHECKSUMS, DeniedError, FilesError, Folder
 
 
 @pytest.fixture(params=["path", "bucket"])
@@ -113,30 +114,63 @@ def test_says_that_it_cannot_write(tmp_path: Path) -> None:
     """In a sentence: here, where a file is in the folder's place."""
     (tmp_path / "file").write_bytes(b"")
 
-    with pytest.raises(FilesError, match=r"file/deep: x cannot be written: "):
-        Folder(str(tmp_path / "file" / "deep")).write("x", b"")
+    folder = Folder(str(tmp_path / "file" / "deep"))
+    for write in (folder.write, folder.create):
+        with pytest.raises(FilesError, match=r"file/deep: x cannot be written: "):
+            write("x", b"")
 
 
 def test_says_that_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """What Google answers to an account that lacks a role, with the file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from google.api_core.exceptions import Forbidden
+        from google.api_core.exceptions import Forbidden, Unauthorized
 
-    class Blob:
+    class Denied:
         def download_as_bytes(self) -> bytes:
             raise Forbidden("it lacks storage.objects.get")
 
-        def upload_from_string(self, content: bytes, content_type: str) -> None:
+        def upload_from_string(self, content: bytes, **more: object) -> None:
             raise Forbidden("it lacks storage.objects.create")
 
-    monkeypatch.setattr(Folder, "_blob", lambda self, name: Blob())
+        def delete(self) -> None:
+            raise Unauthorized("who is it?")
+
+        def list_blobs(self, bucket: str, prefix: str) -> list[object]:
+            raise Forbidden("it lacks storage.objects.list")
+
+    monkeypatch.setattr(Folder, "_blob", lambda self, name: Denied())
+    monkeypatch.setattr(files, "_client", Denied)
     folder = Folder("gs://shop-data/pictures")
 
-    with pytest.raises(FilesError, match=r"gs://shop-data/pictures: a\.png may not be read: it lacks storage\.objects\.get"):
+    with pytest.raises(DeniedError, match=r"gs://shop-data/pictures: a\.png may not be read: it lacks storage\.objects\.get"):
         folder.find("a.png")
-    with pytest.raises(FilesError, match=r"a\.png may not be written: it lacks storage\.objects\.create"):
-        folder.write("a.png", b"")
+    for write in (folder.write, folder.create):
+        with pytest.raises(DeniedError, match=r"a\.png may not be written: it lacks storage\.objects\.create"):
+            write("a.png", b"")
+    with pytest.raises(DeniedError, match=r"a\.png may not be deleted: who is it\?"):
+        folder.delete("a.png")
+    with pytest.raises(DeniedError, match=r"^gs://shop-data/pictures may not be listed: it lacks storage\.objects\.list$"):
+        folder.names()
+
+
+def test_says_that_a_file_of_this_machine_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    with pytest.raises(DeniedError, match="x may not be read: Permission denied"):
+        Folder(str(tmp_path)).find("x")
+
+
+def test_says_that_there_is_no_such_bucket(bucket: str) -> None:
+    """Where it is listed or written to; a file in it is one that is not there."""
+    folder = Folder("gs://shop-modles/jobs/one")
+
+    for ask in (folder.names, folder.sizes, folder.digests, lambda: folder.write("x", b""), lambda: folder.create("x", b"")):
+        with pytest.raises(FilesError, match=r"there is no bucket shop-modles$"):
+            ask()
+    assert folder.find("x") is None
 
 
 def test_of_several_who_create_a_file_one_does(folder: Folder) -> None:

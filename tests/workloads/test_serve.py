@@ -13,6 +13,11 @@ import pytest
 from tests.workloads import recommender_model
 from tests.workloads.serving.processes import running
 from workloads import serve
+from workloads.contract import ServeSettings
+from workloads.files import DeniedError, Folder
+from workloads.recommender import online
+from workloads.serving.metrics import Metrics
+from workloads.serving.state import State
 
 PROGRAM = str(Path(__file__).with_name("only_locked.py"))
 
@@ -42,6 +47,25 @@ def test_serves_what_training_exported_without_its_libraries(tmp_path: Path) -> 
     assert {"keras", "tensorflow", "torch", "pulumi", "infra"} <= set(told["absent"]) | {"torch"}
     assert "jax" in told["imported"]
     assert not {"keras", "tensorflow", "torch", "infra", "pulumi", "google.cloud.storage"} & set(told["imported"])
+
+
+def test_a_model_that_may_not_be_read_is_not_said_to_be_spoilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To begin again helps once its account may: so the code is another one."""
+
+    def denied(folder: Folder, target: Path) -> None:
+        raise DeniedError(f"{folder.location}: checksums.json may not be read")
+
+    class Ends:
+        ended = False
+
+        def end(self) -> None:
+            self.ended = True
+
+    monkeypatch.setattr(Folder, "download", denied)
+    state, server = State(), Ends()
+    serve._load(online, ServeSettings(model="gs://shop-models/m"), state, Metrics("", ""), server)  # type: ignore[arg-type]
+    assert (state.exit_code, state.failure) == (1, "the model could not be had: gs://shop-models/m: checksums.json may not be read")
+    assert server.ended
 
 
 @pytest.mark.parametrize("arguments", [[], ["serve_everything"], ["serve_recommender", "--port=1"]])

@@ -117,3 +117,16 @@ def test_plain_numbers_tell_pictures_apart() -> None:
     assert found.shape == (5, 83)
     assert found[0].tobytes() == found[4].tobytes()
     assert len({row.tobytes() for row in found}) == 4
+
+
+@pytest.mark.parametrize("error", [RuntimeError, NotImplementedError, IndexError, MemoryError])
+def test_whatever_a_decoder_trips_over_is_of_that_picture(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged file of AVIF or DDS ends in other errors than one of PNG."""
+    from PIL import Image
+
+    def trips(file: object) -> None:
+        raise error("damaged")
+
+    monkeypatch.setattr(Image, "open", trips)
+    with pytest.raises(vision.PictureError, match=f"{error.__name__}: damaged"):
+        vision.square(b"x", 16)

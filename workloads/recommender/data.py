@@ -144,7 +144,7 @@ def read_clicks(folder: Folder, products: Products) -> Clicks:
     try:
         time = np.array(columns[2], np.float64)
         flags = np.array(columns[3:], np.int32)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{folder.location}: time, ad, clicked or purchased is no number: {error}") from None
     if not np.isfinite(time).all() or not np.isin(flags, (0, 1)).all():
         raise InputError(f"{folder.location}: time is a number, and ad, clicked and purchased are 0 or 1, in every row")

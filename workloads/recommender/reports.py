@@ -29,7 +29,7 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...]) -> Iterator[list[s
         where = f"{folder.location}/{name}: line {number}"
         try:
             found = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is no JSON: {error}") from None
         if isinstance(found, dict) and not name.endswith(".jsonl"):
             payload = found.get("jsonPayload")

@@ -41,7 +41,10 @@ def run(settings: TrainSettings, options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="accelform-data-") as place, tempfile.TemporaryDirectory(prefix="accelform-tune-") as scratch:
         data = train.read_data(settings, options, Folder(place))
         first = _divisible(options.first, jax.device_count() // options.model_parallel)
-        tuned = sweep(_measure(settings, options, data, scratch), first, max(first, min(options.most, len(data.train))))
+        try:
+            tuned = sweep(_measure(settings, options, data, scratch), first, max(first, min(options.most, len(data.train))))
+        except DoesNotFitError as error:
+            raise InputError(f"--first {first}: not even that batch fits into a chip's memory, begin with a smaller one: {error}") from None
     examples = int(data.clicks.clicked[data.train].sum())
     if jax.process_index() == 0:
         for line in lines(tuned, examples, settings.chips, options.usd_per_hour):

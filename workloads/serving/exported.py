@@ -66,8 +66,10 @@ class _Input:
         whole = np.issubdtype(self.dtype, np.integer)
         if not isinstance(value, int if whole else (int, float)):
             raise InstanceError(f"{self.name} is no {'whole ' if whole else ''}number: {_short(value)}")
+        # As Python's own: NumPy's cannot be compared with whole numbers of any length.
         bounds = np.iinfo(self.dtype) if whole else np.finfo(self.dtype)
-        if not bounds.min <= value <= bounds.max:
+        least, most = (int(bounds.min), int(bounds.max)) if whole else (float(bounds.min), float(bounds.max))
+        if not least <= value <= most:
             raise InstanceError(f"{self.name} is too large: {_short(value)}")
         return value
 

@@ -23,7 +23,7 @@ AGAIN_SECONDS = 300.0
 REFUSED_IN_STATE = (400, 409, 412)
 """A service that says these to a delete has the machine in a state in which it cannot go."""
 NOT_USED = (400, 403, 404, 501)
-"""What a form that the plan does not have may be answered with: its API is not on, or is not in that zone."""
+"""What a form that neither the plan nor the open run has may be answered with: its API is not on, or is not in that zone."""
 
 
 class StaysError(ProviderError):
@@ -42,6 +42,8 @@ class Fleet:
         wait: Waits for seconds.
         say: Is told what is done.
         may: Is asked before a machine is told to go, and raises where that is somebody else's to say by now.
+        made: Forms of what the run that is open has asked for: the plan may be another by now. That those cannot be looked at does not mean
+            that nothing is there.
     """
 
     def __init__(
@@ -53,15 +55,16 @@ class Fleet:
         wait: Callable[[float], None],
         say: Callable[[str], None],
         may: Callable[[], None] = lambda: None,
+        made: Iterable[str] = (),
     ) -> None:
-        self._used = {way.form for way in plan.machines}
+        self._used = {*(way.form for way in plan.machines), *made}
         self._zones = tuple(dict.fromkeys(zones))
         self._now = now
         self._wait = wait
         self._say = say
         self._may = may
-        made = (Instance(google, plan), Group(google, plan), Node(google, plan), CustomJob(google, plan))
-        self.forms: dict[str, Form] = {form.form: form for form in made}
+        every = (Instance(google, plan), Group(google, plan), Node(google, plan), CustomJob(google, plan))
+        self.forms: dict[str, Form] = {form.form: form for form in every}
 
     def found(self) -> list[Machine]:
         """

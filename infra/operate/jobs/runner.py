@@ -373,6 +373,9 @@ class Runner:
         except RefusedError as error:
             self._refused(replace(row, began=error.began), error.refusal)
             return
+        except _StoppedError as stopped:
+            self._done(row, "stopped", str(stopped))
+            return
         except TakenOverError:
             raise
         except GoogleError as error:
@@ -423,6 +426,7 @@ class Runner:
 
         Raises:
             RefusedError: It does not come.
+            _StoppedError: Somebody cancelled it.
         """
         form, began, told, missed = fleet.forms[row.form], self._time.now(), "", 0
         waits, before = row.provisioning == "flex-start", ""
@@ -431,6 +435,8 @@ class Runner:
             machine = self._patiently(lambda: self._looked(fleet, row))
             if machine and machine.came:
                 return machine, before or self._since(machine)
+            if machine and machine.cancelled and not waits:  # one that waits may be cancelled by the service, whose wait is over
+                raise _StoppedError(f"somebody cancelled it: {machine.name}")
             if failed := self._patiently(lambda: form.failure(row.zone, operation) if operation else None):
                 refusal = reasons.refusal(*failed, row.provisioning)
                 if not (waits and machine and refusal.kind == "no capacity"):  # a group of flex-start machines says so while it waits
@@ -641,8 +647,12 @@ class Runner:
         return [way for way in self._plan.machines if not chosen or way.provisioning in chosen]
 
     def _fleet(self) -> Fleet:
-        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in self._tries())]
-        return Fleet(self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep)
+        rows = self._tries()
+        places = [*self._plan.zones, *self.journal.data["zones"], *(row.zone for row in rows)]
+        made = [row.form for row in rows]
+        return Fleet(
+            self._google, self._plan, places, self._time.now, self._wait, lambda text: self._say("machine", text), self._keep, made
+        )
 
     def _tries(self) -> list[Try]:
         return [Try.read(row) for row in self.journal.data["tries"]]
@@ -765,7 +775,7 @@ class Runner:
 
 
 class _StoppedError(Exception):
-    """Somebody asked for the end of a run that is handing over what it made."""
+    """Somebody wants the run to end: while it hands over what it made, or by cancelling its machine before that ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ def _orphans(plan: JobPlan, google: Google, time: Time, tell: Tell) -> None:
     def read() -> Journal:
         return Journal(google, records.journal(plan.state), ENDED, "job")
 
-    last = read().data
-    zones = [*plan.zones, *last.get("zones", []), *(row["zone"] for row in last.get("tries", []))]
-    Fleet(google, plan, zones, time.now, time.wait, say).clear(is_the_runs)
+    before = read()
+    rows = before.data.get("tries", [])
+    zones = [*plan.zones, *before.data.get("zones", []), *(row["zone"] for row in rows)]
+    made = [row["form"] for row in rows if before.is_open]
+    Fleet(google, plan, zones, time.now, time.wait, say, made=made).clear(is_the_runs)

@@ -10,7 +10,9 @@ from infra.operate.jobs.custom_job import CustomJob
 from infra.operate.jobs.runner import Wish
 from infra.operate.jobs.words import STOP
 from infra.provider.json_object import JsonObject
+from infra.provider.server import ProviderError
 from infra.sandbox.faults import Fault
+from tests.in_process import KilledError
 from tests.operate.jobs.night import BEGAN, PROJECT, REGION, VERTEX, Night, custom_job, settled
 
 AT = f"{VERTEX}/v1/projects/{PROJECT}/locations/{REGION}/customJobs"
@@ -141,15 +143,16 @@ def test_one_that_comes_late_of_an_earlier_try_goes_at_once() -> None:
     assert results(one) == ["succeeded"]
 
 
-def test_one_that_somebody_cancels_is_not_begun_again() -> None:
-    """By hand, in the console: who did it wants it to end."""
+@pytest.mark.parametrize("state", ["JOB_STATE_PENDING", "JOB_STATE_RUNNING"])
+def test_one_that_somebody_cancels_is_not_begun_again(state: str) -> None:
+    """By hand, in the console: who did it wants it to end, whether it ran yet or not. What never ran cost nothing."""
     one = night()
     one.exits = lambda number: None
     cancelled: list[str] = []
 
     def watch() -> None:
         for name, body in one.machines.items():
-            if body["state"] == "JOB_STATE_RUNNING" and not cancelled:
+            if body["state"] == state and not cancelled:
                 cancelled.append(name)
                 one.ask("POST", f"{VERTEX}/v1/{name}:cancel", {})
 
@@ -157,6 +160,8 @@ def test_one_that_somebody_cancels_is_not_begun_again() -> None:
     ended = one.run()
     settled(one)
     assert (ended.result, "somebody cancelled it" in ended.reason) == ("stopped", True)
+    assert results(one) == ["stopped"]
+    assert (one.record()["usd"] == "0") is (state == "JOB_STATE_PENDING")
 
 
 def test_a_stop_that_was_asked_for_cancels_it_and_waits() -> None:
@@ -217,6 +222,37 @@ def test_fails_a_zone_of_one_run() -> None:
     """Vertex AI chooses it."""
     with pytest.raises(ValueError, match=r"cannot be chosen: Vertex AI chooses one in us-east5"):
         Wish.of(night().plan, ["us-east5-a"], [])
+
+
+def test_one_that_nobody_may_look_at_any_more_is_not_said_to_be_gone() -> None:
+    """
+    The stack file puts the job on Compute Engine while its custom job works, and takes the role for Vertex AI from its runner. That is
+    told, and the run stays open, until somebody who may takes it away.
+    """
+    from infra.operate.jobs.lease import Owner
+    from infra.operate.jobs.sweep import sweep
+
+    one = night()
+    one.exits = lambda number: None
+    one.kill_at = 40
+    with pytest.raises(KilledError):
+        one.run()
+    one.kill_at = None
+    one.wait(1200)
+    one.plan = one.planned(("spot",), "instance")
+    one.cloud.faults.add(Fault(do="error", path="customJobs", code=403, message="Permission 'aiplatform.customJobs.list' denied"))
+    with pytest.raises(ProviderError, match=r"customJobs\.list"):
+        one.runner().go_on()
+    one.wait(1200)
+    reach = lambda plan: (one.google(), one)  # noqa: E731
+    found = list(sweep([one.plan], reach, one.events.append, lambda google, time, plan: one.runner(Owner.here({}))))
+    assert all("customJobs.list" in said for said in found), found
+    assert [len(found), len(one.machines), one.journal["phase"]] == [2, 1, "clearing"]
+
+    one.cloud.faults.clear()
+    one.wait(1200)
+    assert one.runner().go_on() is not None
+    assert (one.machines, one.journal["phase"]) == ({}, "ended")
 
 
 def test_an_orphan_is_taken_away_by_the_sweep() -> None:

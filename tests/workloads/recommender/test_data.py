@@ -63,6 +63,7 @@ def test_reads_clicks_of_all_files_in_the_order_of_time(folder: Folder) -> None:
         (CLICKS + "u,a,1,0,2,0\n", "are 0 or 1"),
         (CLICKS + "u,a,1,0,-1,0\n", "are 0 or 1"),
         (CLICKS + "u,a,1,0,0.5,0\n", "is no number"),
+        (CLICKS + "u,a,1,0,99999999999,0\n", "is no number"),
         (CLICKS + "u,a,1,0,0,1\n", "1 rows are purchased and not clicked"),
     ],
 )

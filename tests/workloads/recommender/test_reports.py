@@ -65,7 +65,14 @@ def test_a_line_that_is_being_written_is_left_for_the_next_time(folder: Folder) 
 
 @pytest.mark.parametrize(
     ("line", "says"),
-    [("{", "line 1 is no JSON"), ("3", "line 1 is no report"), ('{"user": "u"}', "line 1 lacks item, time, ad"), ("\xff", "no JSON")],
+    [
+        ("{", "line 1 is no JSON"),
+        ("3", "line 1 is no report"),
+        ('{"user": "u"}', "line 1 lacks item, time, ad"),
+        ("\xff", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+    ],
+    ids=["half", "a number", "fields missing", "no UTF-8", "nested"],
 )
 def test_fails_for_what_is_no_report(folder: Folder, line: str, says: str) -> None:
     folder.write("a.jsonl", line.encode("latin-1") + b"\n")

@@ -7,7 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -57,6 +60,25 @@ def test_the_recommender_is_tuned_on_this_machine(tmp_path: Path) -> None:
     assert "chips busy: " in ended.stdout
     assert found["batch"] in (64, 128, 256)
     assert float(found["epoch"]["usd"]) > 0
+
+
+def test_a_first_batch_that_does_not_fit_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would be a traceback, and say nothing of what to do."""
+    from workloads.contract import InputError, TrainSettings
+    from workloads.recommender import train, tuning
+    from workloads.tuning import DoesNotFitError
+
+    def measure(*_: object) -> Callable[[int], Any]:
+        def fails(batch: int) -> Any:
+            raise DoesNotFitError("RESOURCE_EXHAUSTED")
+
+        return fails
+
+    monkeypatch.setattr(train, "read_data", lambda *_: SimpleNamespace(train=range(1000)))
+    monkeypatch.setattr(tuning, "_measure", measure)
+    settings = TrainSettings("t", "o", "c", "cpu", 1)
+    with pytest.raises(InputError, match="--first 512: not even that batch fits"):
+        tuning.run(settings, tuning.parser("tune").parse_args(["--first", "512"]))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.workloads import recommender_model
 from workloads.serving.engine import ArtefactError, InstanceError, ParametersError
-from workloads.serving.exported import SIZES, Exported, load
+from workloads.serving.exported import SIZES, Exported, _Input, load
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +83,15 @@ def test_fails_for_parameters_it_does_not_know(model: Exported, parameters: dict
     with pytest.raises(ParametersError) as raised:
         model.predict([{"user": "ann"}], parameters)
     assert len(str(raised.value).encode()) < 200
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 1e39])
+def test_a_number_that_no_float_holds_is_of_that_instance(value: float) -> None:
+    """JSON has whole numbers of any length."""
+    price = _Input("price", np.dtype(np.float32), None, None, None)
+    with pytest.raises(InstanceError, match="price is too large"):
+        price.numbers({"price": value})
+    assert price.numbers({"price": 10**38}) == 10**38
 
 
 @pytest.mark.parametrize(
