@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from infra.findings import Found
+from infra.operate import consumer_quotas
 from infra.operate.doctor_cloud import CloudNeeds, Need, TpuNeed, together
 from infra.operate.google import Google
 from infra.operate.refused import RefusedError
@@ -88,36 +89,27 @@ def _each(google: Google, needs: CloudNeeds, used: Mapping[str, float]) -> Itera
         service = SERVICE[_api(need)]
         try:
             if service not in by_service:
-                by_service[service] = _metrics(google, needs.project, service)
+                by_service[service] = consumer_quotas.metrics(google, needs.project, service, "tpu")
         except RefusedError as refused:
             yield need, refused.found(check)
             continue
         yield need, _tpu_quota(check, need, needs, by_service[service], used)
 
 
-def _metrics(google: Google, project: str, service: str) -> dict[str, dict[str, Any]]:
-    """Quota metrics of a service whose name speaks of TPUs. `FULL` shows every place, not only those whose limit was changed."""
-    parent = f"projects/{project}/services/{service}"
-    every = google.items(
-        "serviceusage", "v1beta1", "services.consumerQuotaMetrics.list", "metrics", parent=parent, view="FULL", pageSize=500
-    )
-    return {one["metric"]: one for one in every if "tpu" in one["metric"].rpartition("/")[2].lower()}
-
-
 def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[str, dict[str, Any]], used: Mapping[str, float]) -> Found:
     where = f"https://console.cloud.google.com/iam-admin/quotas?project={needs.project}"
-    there = {metric: limits for metric, one in sorted(metrics.items()) if (limits := _limits(one, need))}
+    there = {metric: limits for metric, one in sorted(metrics.items()) if (limits := consumer_quotas.limits(one, _here(need)))}
     known = [metric for metric in _pools(need) if metric in there]
     if not known:
         expected = " or ".join(_pools(need))
         why = f"{expected} is not told" if expected else f"which metric {need.provisioning} {need.generation} counts against is not known"
-        every = "; ".join(f"{metric}: {_said(limits)}" for metric, limits in there.items())
+        every = "; ".join(f"{metric}: {consumer_quotas.said(limits)}" for metric, limits in there.items())
         return Found(check, "unknown", f"{why}; TPU metrics in {need.zone}: {every or 'none'}", where)
     chips, metric = together(needs.tpus, _chips), _pools(need)[0]
     wanted = {"zone": chips[metric, need.zone], "region": chips[metric, ""], "project": chips[metric, ""]}
     # A limit that is unlimited speaks for nothing: v6e's by zone is, wherever the region has none.
     verdicts = [[limit >= wanted[scope] for scope, limit in there[metric] if limit != -1] for metric in known]
-    lines = [f"{metric} in {need.zone}: {_said(there[metric])}{_used(metric, used)}" for metric in known]
+    lines = [f"{metric} in {need.zone}: {consumer_quotas.said(there[metric])}{_used(metric, used)}" for metric in known]
     said = f"{' or '.join(lines)}; chips wanted {wanted['region']}; {NOT_CAPACITY}"
     ask = f"ask for {wanted['region']} of {known[0]} in {needs.region}: {where}"
     if any(all(verdict) for verdict in verdicts):
@@ -145,27 +137,8 @@ def _pools(need: TpuNeed) -> list[str]:
     return [pool[made] for pool in POOLS.get(need.provisioning, ()) if made in pool]
 
 
-def _limits(metric: Mapping[str, Any], need: TpuNeed) -> list[tuple[str, int]]:
-    """
-    Scope and effective value of each limit of a metric where the machine stands; -1 is unlimited.
-
-    The most specific bucket holds, and comes last; one without a value is 0, as every zero of these APIs is left out.
-    Source: discovery document serviceusage v1beta1, `ConsumerQuotaLimit.quotaBuckets`.
-    """
-    here = {"zone": need.zone, "region": need.zone.rpartition("-")[0], "tpu_family": FAMILY.get(need.generation)}
-    found = []
-    for limit in metric.get("consumerQuotaLimits", []):
-        unit = limit.get("unit", "")
-        scope = "zone" if "{zone}" in unit else "region" if "{region}" in unit else "project"
-        holding = [one for one in limit.get("quotaBuckets", []) if here.items() >= one.get("dimensions", {}).items()]
-        if holding:
-            narrowest = max(reversed(holding), key=lambda one: len(one.get("dimensions", {})))
-            found.append((scope, int(narrowest.get("effectiveLimit", 0))))
-    return found
-
-
-def _said(limits: list[tuple[str, int]]) -> str:
-    return ", ".join(f"limit {'unlimited' if limit == -1 else limit} per {scope}" for scope, limit in limits)
+def _here(need: TpuNeed) -> dict[str, str | None]:
+    return {"zone": need.zone, "region": need.zone.rpartition("-")[0], "tpu_family": FAMILY.get(need.generation)}
 
 
 def _used(metric: str, used: Mapping[str, float]) -> str:

@@ -74,7 +74,7 @@ def test_gpus_count_in_both_scopes(answers: dict[str, Any], needs: CloudNeeds, l
     assert "PREEMPTIBLE_NVIDIA_T4_GPUS: limit 1, used 0, wanted 2" in said
     assert "GPUS_ALL_REGIONS: limit 3, used 0, wanted 4" in said
     assert "SSD_TOTAL_GB: limit 100, used 0, wanted 100" in said
-    assert "NVIDIA_H200_GPUS is not told: whether there is quota for the GPUs is not known" in said
+    assert "compute.googleapis.com/gpus_per_gpu_family of NVIDIA_H200: is not told, wanted 2" in said
     assert not any(one.startswith("NVIDIA_T4_GPUS") for one in said)
 
 
@@ -138,11 +138,12 @@ def test_a_job_that_may_be_bought_in_another_way_is_warned_of(
     assert look(answers, wants)["quota, us-east5"].level == "failed"
 
 
-def test_what_jobs_of_vertex_ai_count_against_is_not_known(answers: dict[str, Any], needs: CloudNeeds, look: Look) -> None:
+def test_what_jobs_of_vertex_ai_count_against_is_not_looked_at(answers: dict[str, Any], needs: CloudNeeds, look: Look) -> None:
     """And is said, whether or not the stack has machines of its own."""
     for tpus in ((), needs.tpus):
         found = look(answers, replace(needs, tpus=tpus, vertex_jobs=("night",)))
-        assert found["quota of custom jobs"].message == "which metric of Vertex AI night counts against is not known"
+        words = "Vertex AI's quota of custom model training, which night counts against, is not looked at"
+        assert (found["quota of custom jobs"].level, found["quota of custom jobs"].message) == ("unknown", words)
         assert "quota" not in found
 
 
