@@ -20,7 +20,7 @@ OTHER_WAY = "what wants it may be bought in another way, whose quota is enough"
 SERVICE = {"compute-engine": "compute.googleapis.com", "tpu-api": "tpu.googleapis.com"}
 API = {"gke": "compute-engine"}
 """Nodes of GKE count against Compute Engine's quota, and take none of TPUs where they consume a reservation.
-Source: https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/tpus, read 2026-11."""
+Source: https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/tpus, read 2026-11 up to its table: a footnote was not."""
 
 STANDARD = {
     ("compute-engine", "v5e"): "compute.googleapis.com/tpu_lite_podslice_v5",
