@@ -69,45 +69,12 @@ def _say(what: str) -> None:
 
 def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
     """What each stack needs of its project."""
-    from infra.catalog.gpu_machines import boot_disk_type
     from infra.check import stack_files
-    from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, TpuNeed
+    from infra.cli.needs import needs
     from infra.stack import StackSpec
 
-    needs = []
+    found = []
     for file in stack_files(names, folder):
         spec = StackSpec.load(file.path)
-        tpus = tuple(
-            TpuNeed(
-                name=name,
-                accelerator_type=one.accelerator_type,
-                generation=one.shape.generation,
-                zone=one.zone,
-                provisioning=one.provisioning,
-                way=one.chosen_way,
-                machine_type=one.shape.machine_type,
-                chips=one.shape.chips * one.slices,
-                runtime_version=one.shape.runtime_version,
-                boot_disk_gib=one.boot_disk_gib,
-                hosts=one.hosts,
-            )
-            for name, one in spec.tpu_slices.items()
-        )
-        gpus = tuple(
-            GpuNeed(
-                name=name,
-                machine_type=one.machine_type,
-                accelerator_type=one.gpus.accelerator_type,
-                count=one.gpus.count,
-                attached=one.gpus.attached,
-                zone=one.zone,
-                provisioning=one.provisioning,
-                boot_disk_type=boot_disk_type(one.machine_type),
-                boot_disk_gib=one.boot_disk_gib,
-            )
-            for name, one in spec.gpu_vms.items()
-        )
-        currencies = tuple(sorted({budget.amount.currency for budget in spec.budgets.values()}))
-        title = f"project {spec.project}, for stack {file.stack}"
-        needs.append((title, CloudNeeds(spec.project, spec.region, currencies, tpus, spec.services(), gpus)))
-    return needs
+        found.append((f"project {spec.project}, for stack {file.stack}", needs(spec)))
+    return found

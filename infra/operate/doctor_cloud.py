@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from infra.findings import Found
 from infra.operate.google import LOGIN, Connect, Google, NoCredentialsError, default_connect
@@ -17,7 +19,10 @@ REPORT = "please report it, with what the API answered"
 
 @dataclass(frozen=True, slots=True)
 class TpuNeed:
-    """A TPU slice that a stack wants."""
+    """
+    A TPU slice that a stack wants, in one zone and one way. What may stand in several, or be bought in several ways, is one need for each,
+    under one name: it is there once.
+    """
 
     name: str
     accelerator_type: str
@@ -25,7 +30,7 @@ class TpuNeed:
     zone: str
     provisioning: str
     way: str
-    """`compute-engine` or `tpu-api`."""
+    """`compute-engine`, `tpu-api`, or `gke`, whose nodes are machines of Compute Engine that GKE makes and boots."""
     machine_type: str
     chips: int
     """Of all its hosts."""
@@ -33,22 +38,36 @@ class TpuNeed:
     boot_disk_gib: int = 100
     """Of each host."""
     hosts: int = 1
+    key: str = "tpu_slices.zone"
+    """Key of the stack file that says where it stands."""
+    stands: bool = True
+    """False of a job's machine, which is there for a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class GpuNeed:
-    """A machine with GPUs that a stack wants."""
+    """A machine with GPUs that a stack wants, in one zone and one way, as `TpuNeed`."""
 
     name: str
     machine_type: str
     accelerator_type: str
     count: int
+    """GPUs of one machine."""
     attached: bool
     """Whether the GPUs are attached to a machine of N1; else they are built in."""
     zone: str
     provisioning: str
     boot_disk_type: str
     boot_disk_gib: int = 100
+    way: str = "compute-engine"
+    """Or `gke`."""
+    machines: int = 1
+    key: str = "gpu_vms.zone"
+    stands: bool = True
+
+
+Need = TpuNeed | GpuNeed
+Metric = TypeVar("Metric", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +82,34 @@ class CloudNeeds:
     services: tuple[str, ...]
     """APIs that must be enabled."""
     gpus: tuple[GpuNeed, ...] = ()
+    vertex_jobs: tuple[str, ...] = ()
+    """Jobs whose machines Vertex AI makes."""
+    own_clusters: bool = False
+    """Whether it makes a cluster of GKE, whose nodes are more than its pools."""
 
     @property
     def machines(self) -> bool:
         """Whether it has any, and so a network and accounts of its own."""
-        return bool(self.tpus or self.gpus)
+        return bool(self.tpus or self.gpus or self.own_clusters)
+
+
+def together(needs: Iterable[Need], of: Callable[[Need], Counter[Metric]]) -> Counter[Metric]:
+    """
+    How much a stack wants of each metric at one time: all that stands, and the largest job. Jobs that run at once wait for each other.
+
+    Args:
+        of: What one need wants of each.
+    """
+    standing: dict[str, Counter[Metric]] = {}
+    wanted: Counter[Metric] = Counter()
+    for need in needs:
+        if need.stands:
+            standing[need.name] = standing.get(need.name, Counter()) | of(need)
+        else:
+            wanted |= of(need)
+    for one in standing.values():
+        wanted += one
+    return wanted
 
 
 Check = Callable[[Google, CloudNeeds], Iterator[Found]]

@@ -107,7 +107,7 @@ def _locations(rules: Rules, needs: CloudNeeds) -> Verdict:
 
 def _images(rules: Rules, needs: CloudNeeds) -> Verdict:
     booted = {IMAGE_PROJECT: "TPU machines"} if _machines(needs) else {}
-    booted |= {gpu_host.IMAGE_PROJECT: "machines with GPUs"} if needs.gpus else {}
+    booted |= {gpu_host.IMAGE_PROJECT: "machines with GPUs"} if any(one.way != "gke" for one in needs.gpus) else {}
     found: list[tuple[Level, str]] = []
     for name, what in booted.items():
         project = f"projects/{name}"

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from infra.findings import Found
-from infra.operate.doctor_cloud import CloudNeeds, TpuNeed
+from infra.operate import consumer_quotas
+from infra.operate.doctor_cloud import CloudNeeds, Need, TpuNeed, together
 from infra.operate.google import Google
 from infra.operate.refused import RefusedError
 
 NOT_CAPACITY = "quota is not capacity: the zone may be sold out all the same"
 
+OTHER_WAY = "what wants it may be bought in another way, whose quota is enough"
+
 SERVICE = {"compute-engine": "compute.googleapis.com", "tpu-api": "tpu.googleapis.com"}
+API = {"gke": "compute-engine"}
+"""Nodes of GKE count against Compute Engine's quota, and take none of TPUs where they consume a reservation.
+Source: https://docs.cloud.google.com/kubernetes-engine/docs/troubleshooting/tpus, read 2026-11 up to its table: a footnote was not."""
 
 STANDARD = {
     ("compute-engine", "v5e"): "compute.googleapis.com/tpu_lite_podslice_v5",
@@ -62,46 +70,46 @@ FAMILY = {"v6e": "CT6E"}
 
 def tpu_quotas(google: Google, needs: CloudNeeds, used: Mapping[str, float]) -> Iterator[Found]:
     """*used*: chips in use by Compute Engine's regional metric, such as `TPU_LITE_PODSLICE_V5`, where it tells."""
+    found = list(_each(google, needs, used))
+    had = {need.name for need, one in found if one.level == "ok"}
+    for need, one in found:
+        if one.level == "failed" and need.name in had:
+            yield replace(one, level="warning", message=f"{one.message}. {OTHER_WAY.capitalize()}, or stand elsewhere")
+        else:
+            yield one
+
+
+def _each(google: Google, needs: CloudNeeds, used: Mapping[str, float]) -> Iterator[tuple[TpuNeed, Found]]:
     by_service: dict[str, dict[str, dict[str, Any]]] = {}
     for need in needs.tpus:
         check = f"quota of {need.accelerator_type}"
-        service = SERVICE[need.way]
+        if need.way == "gke" and need.provisioning == "reservation":
+            yield need, Found(check, "ok", f"{need.name} consumes a reservation: GKE needs no quota of TPUs for it")
+            continue
+        service = SERVICE[_api(need)]
         try:
             if service not in by_service:
-                by_service[service] = _metrics(google, needs.project, service)
+                by_service[service] = consumer_quotas.metrics(google, needs.project, service, "tpu")
         except RefusedError as refused:
-            yield refused.found(check)
+            yield need, refused.found(check)
             continue
-        yield _tpu_quota(check, need, needs, by_service[service], used)
-
-
-def _metrics(google: Google, project: str, service: str) -> dict[str, dict[str, Any]]:
-    """Quota metrics of a service whose name speaks of TPUs. `FULL` shows every place, not only those whose limit was changed."""
-    parent = f"projects/{project}/services/{service}"
-    every = google.items(
-        "serviceusage", "v1beta1", "services.consumerQuotaMetrics.list", "metrics", parent=parent, view="FULL", pageSize=500
-    )
-    return {one["metric"]: one for one in every if "tpu" in one["metric"].rpartition("/")[2].lower()}
+        yield need, _tpu_quota(check, need, needs, by_service[service], used)
 
 
 def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[str, dict[str, Any]], used: Mapping[str, float]) -> Found:
     where = f"https://console.cloud.google.com/iam-admin/quotas?project={needs.project}"
-    there = {metric: limits for metric, one in sorted(metrics.items()) if (limits := _limits(one, need))}
+    there = {metric: limits for metric, one in sorted(metrics.items()) if (limits := consumer_quotas.limits(one, _here(need)))}
     known = [metric for metric in _pools(need) if metric in there]
     if not known:
         expected = " or ".join(_pools(need))
         why = f"{expected} is not told" if expected else f"which metric {need.provisioning} {need.generation} counts against is not known"
-        every = "; ".join(f"{metric}: {_said(limits)}" for metric, limits in there.items())
+        every = "; ".join(f"{metric}: {consumer_quotas.said(limits)}" for metric, limits in there.items())
         return Found(check, "unknown", f"{why}; TPU metrics in {need.zone}: {every or 'none'}", where)
-    alike = [one for one in needs.tpus if _pools(one)[:1] == _pools(need)[:1]]
-    wanted = {
-        "zone": sum(one.chips for one in alike if one.zone == need.zone),
-        "region": sum(one.chips for one in alike),
-        "project": sum(one.chips for one in alike),
-    }
+    chips, metric = together(needs.tpus, _chips), _pools(need)[0]
+    wanted = {"zone": chips[metric, need.zone], "region": chips[metric, ""], "project": chips[metric, ""]}
     # A limit that is unlimited speaks for nothing: v6e's by zone is, wherever the region has none.
     verdicts = [[limit >= wanted[scope] for scope, limit in there[metric] if limit != -1] for metric in known]
-    lines = [f"{metric} in {need.zone}: {_said(there[metric])}{_used(metric, used)}" for metric in known]
+    lines = [f"{metric} in {need.zone}: {consumer_quotas.said(there[metric])}{_used(metric, used)}" for metric in known]
     said = f"{' or '.join(lines)}; chips wanted {wanted['region']}; {NOT_CAPACITY}"
     ask = f"ask for {wanted['region']} of {known[0]} in {needs.region}: {where}"
     if any(all(verdict) for verdict in verdicts):
@@ -111,34 +119,26 @@ def _tpu_quota(check: str, need: TpuNeed, needs: CloudNeeds, metrics: Mapping[st
     return Found(check, "failed", said, ask)
 
 
+def _chips(need: Need) -> Counter[tuple[str, str]]:
+    """Chips by metric and zone, and by metric alone, where the zone is empty."""
+    assert isinstance(need, TpuNeed)
+    return Counter({(metric, zone): need.chips for metric in _pools(need)[:1] for zone in (need.zone, "")})
+
+
+def _api(need: TpuNeed) -> str:
+    return API.get(need.way, need.way)
+
+
 def _pools(need: TpuNeed) -> list[str]:
     """The metrics that a machine counts against, the first one first."""
     if need.way == "tpu-api" and need.generation == "v5e" and need.chips <= SERVING_CHIPS:
         return [SERVING[need.provisioning]]
-    return [pool[need.way, need.generation] for pool in POOLS.get(need.provisioning, ()) if (need.way, need.generation) in pool]
+    made = _api(need), need.generation
+    return [pool[made] for pool in POOLS.get(need.provisioning, ()) if made in pool]
 
 
-def _limits(metric: Mapping[str, Any], need: TpuNeed) -> list[tuple[str, int]]:
-    """
-    Scope and effective value of each limit of a metric where the machine stands; -1 is unlimited.
-
-    The most specific bucket holds, and comes last; one without a value is 0, as every zero of these APIs is left out.
-    Source: discovery document serviceusage v1beta1, `ConsumerQuotaLimit.quotaBuckets`.
-    """
-    here = {"zone": need.zone, "region": need.zone.rpartition("-")[0], "tpu_family": FAMILY.get(need.generation)}
-    found = []
-    for limit in metric.get("consumerQuotaLimits", []):
-        unit = limit.get("unit", "")
-        scope = "zone" if "{zone}" in unit else "region" if "{region}" in unit else "project"
-        holding = [one for one in limit.get("quotaBuckets", []) if here.items() >= one.get("dimensions", {}).items()]
-        if holding:
-            narrowest = max(reversed(holding), key=lambda one: len(one.get("dimensions", {})))
-            found.append((scope, int(narrowest.get("effectiveLimit", 0))))
-    return found
-
-
-def _said(limits: list[tuple[str, int]]) -> str:
-    return ", ".join(f"limit {'unlimited' if limit == -1 else limit} per {scope}" for scope, limit in limits)
+def _here(need: TpuNeed) -> dict[str, str | None]:
+    return {"zone": need.zone, "region": need.zone.rpartition("-")[0], "tpu_family": FAMILY.get(need.generation)}
 
 
 def _used(metric: str, used: Mapping[str, float]) -> str:

@@ -43,6 +43,15 @@ def test_gpus_are_asked_for_where_they_are_listed(answers: dict[str, Any], needs
     assert missing.fix == "accelform explain gpu_vms.zone; set another zone of us-east5"
 
 
+def test_nodes_of_gke_are_asked_for_as_machines(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace) -> None:
+    """By their machine type, and the fix names the pool's key."""
+    answers[f"/compute/v1/projects/{cloud.project}/zones/us-east5-a/machineTypes"] = {"items": [{"name": "ct6e-standard-4t"}]}
+    pool = replace(needs.tpus[0], way="gke", key="node_pools.zones")
+    found = look(answers, replace(needs, tpus=(pool,)))["v6e-1 in us-east5-a"]
+    assert found.message == "ct6e-standard-1t is not there now; the zone has ct6e-standard-4t"
+    assert found.fix == "accelform explain node_pools.zones; set another zone of us-east5"
+
+
 def test_asks_the_cloud_tpu_api_where_it_makes_the_machine(
     answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace
 ) -> None:

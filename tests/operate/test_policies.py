@@ -11,7 +11,7 @@ import pytest
 
 from infra.findings import Found
 from infra.operate import policies
-from infra.operate.doctor_cloud import CloudNeeds, inspect
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, inspect
 
 Look = Callable[..., dict[str, Found]]
 Under = Callable[..., Found | None]
@@ -154,3 +154,13 @@ def test_an_api_that_is_off_is_asked_once(answers: dict[str, Any], needs: CloudN
     found = [one for one in inspect(needs, connect=transport) if one.check == "organisation policies"]
     assert [one.fix for one in found] == [f"gcloud services enable orgpolicy.googleapis.com --project={cloud.project}"]
     assert len([path for _, path in transport.asked if path.startswith("orgpolicy")]) == 1
+
+
+def test_nodes_of_gke_boot_what_gke_gives_them(under: Under, needs: CloudNeeds) -> None:
+    """Neither the images of TPU machines nor those of machines with GPUs, and with Secure Boot."""
+    gpus = GpuNeed("pool", "g2-standard-8", "nvidia-l4", 1, False, "us-east5-a", "spot", "pd-balanced", way="gke")
+    nodes = replace(needs, tpus=(replace(needs.tpus[0], way="gke"),), gpus=(gpus,))
+    assert under("compute.trustedImageProjects", allow("projects/ours"), needs=nodes) is None
+    assert under("compute.requireShieldedVm", ENFORCE, needs=nodes) is None
+    standing = replace(nodes, gpus=(replace(gpus, way="compute-engine"),))
+    assert under("compute.trustedImageProjects", allow("projects/ours"), needs=standing) is not None

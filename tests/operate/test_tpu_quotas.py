@@ -26,7 +26,7 @@ def quota(answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleN
     def of(*metrics: dict[str, Any], service: str = "compute.googleapis.com", copies: int = 1, **changed: Any) -> Found:
         answers[f"serviceusage/v1beta1/projects/{cloud.project}/services/{service}/consumerQuotaMetrics"] = {"metrics": list(metrics)}
         need = replace(needs.tpus[0], **changed)
-        return look(answers, replace(needs, tpus=(need,) * copies))["quota of v6e-1"]
+        return look(answers, replace(needs, tpus=tuple(replace(need, name=f"try-{number}") for number in range(copies))))["quota of v6e-1"]
 
     return of
 
@@ -149,3 +149,52 @@ def test_says_what_is_not_known(changed: dict[str, Any], said: str, quota: Quota
     )
     assert found.level == "unknown"
     assert found.message == f"{said}; TPU metrics in us-east5-a: {SPOT}: limit 8 per region"
+
+
+def test_nodes_of_gke_count_against_compute_engine(quota: Quota, cloud: SimpleNamespace) -> None:
+    """A pool takes the chips that machines of its kind take, a small one of v5e too: none of the Cloud TPU API's."""
+    name = "compute.googleapis.com/tpu_lite_podslice_v5"
+    found = quota(cloud.metric(name, cloud.bucket(3, region="us-east5")), way="gke", generation="v5e", provisioning="on-demand", chips=4)
+    assert found.level == "failed"
+    assert found.message.startswith(f"{name} in us-east5-a: limit 3 per region; chips wanted 4")
+
+
+def test_what_may_stand_in_several_zones_counts_once(
+    answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace
+) -> None:
+    """Its chips are in one zone or the other: together they are no more, and each zone may have to hold all."""
+    path = f"serviceusage/v1beta1/projects/{cloud.project}/services/compute.googleapis.com/consumerQuotaMetrics"
+    metric = cloud.metric(SPOT, cloud.bucket(8, region="us-east5"))
+    answers[path] = {"metrics": [metric]}
+    pool = replace(needs.tpus[0], name="pool", way="gke", chips=8, hosts=2)
+    both = replace(needs, tpus=(pool, replace(pool, zone="us-east5-b")))
+    found = look(answers, both)["quota of v6e-1"]
+    assert (found.level, "chips wanted 8;" in found.message) == ("ok", True)
+    found = look(answers, replace(both, tpus=(*both.tpus, needs.tpus[0])))["quota of v6e-1"]
+    assert (found.level, "chips wanted 9;" in found.message) == ("failed", True)
+
+
+def test_a_try_without_quota_is_no_failure_where_another_has_it(
+    answers: dict[str, Any], needs: CloudNeeds, look: Look, cloud: SimpleNamespace, standard_only: list[dict[str, Any]]
+) -> None:
+    """A job that is bought on demand where Spot is not to be had runs all the same; Spot alone does not."""
+    path = f"serviceusage/v1beta1/projects/{cloud.project}/services/compute.googleapis.com/consumerQuotaMetrics"
+    answers[path] = {"metrics": standard_only}
+    spot = replace(needs.tpus[0], stands=False)
+    assert look(answers, replace(needs, tpus=(spot,)))["quota of v6e-1"].level == "failed"
+    found = look(answers, replace(needs, tpus=(spot, replace(spot, provisioning="on-demand"))))["quota of v6e-1"]
+    assert (found.level, "another way" in found.message) == ("warning", True)
+
+
+@pytest.mark.parametrize("generation", ["v3", "v4", "tpu7x"])
+def test_a_pool_whose_metric_no_source_names_is_not_known(generation: str, quota: Quota, cloud: SimpleNamespace) -> None:
+    """It is not guessed from the names of others."""
+    found = quota(cloud.metric(SPOT, cloud.bucket(8, region="us-east5")), way="gke", generation=generation)
+    assert (found.level, found.message.partition(";")[0]) == ("unknown", f"which metric spot {generation} counts against is not known")
+
+
+def test_a_pool_of_a_reservation_takes_no_quota_of_tpus(quota: Quota) -> None:
+    """GKE says so of its nodes; of other machines no source does."""
+    found = quota(way="gke", provisioning="reservation")
+    assert (found.level, found.message) == ("ok", "try-0 consumes a reservation: GKE needs no quota of TPUs for it")
+    assert quota(provisioning="reservation").level == "unknown"

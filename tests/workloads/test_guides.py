@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 from ruamel.yaml import YAML
 
+from infra import names
+from infra.catalog.accelerator import accelerator
+from infra.catalog.tpu import TpuShape
 from infra.stack import StackSpec
 from workloads import embed_images, events, vision
 from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
@@ -70,6 +73,23 @@ def test_the_block_of_gpus_is_accepted(base: dict[str, Any], stack_file: Callabl
     assert lab.words() == "n1-standard-8 with 1 x nvidia-tesla-t4"
     assert nightly is not None
     assert nightly.words() == "g2-standard-8 with 1 x nvidia-l4"
+
+
+def test_the_block_of_gke_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands, with the line of usage beside it: both pools come from none, and pods select what they are made of."""
+    text = (GUIDES / "gke.md").read_text(encoding="utf-8")
+    [usage] = re.findall(r"^ {4}(accelform:usage: .*)$", text, re.MULTILINE)
+    spec = StackSpec.load(stack_file(base | block("gke") | YAML(typ="safe", pure=True).load(usage)))
+    answers, pool = spec.node_pools["answers"], spec.node_pools["slice"]
+    host = pool.host
+
+    assert (answers.bounds(), pool.bounds()) == ((0, 4), (0, 4))
+    assert answers.zones_in(spec.region) == ["us-central1-a", "us-central1-b", "us-central1-c"]
+    assert isinstance(host, TpuShape)
+    for label in (answers.host.accelerator_type, accelerator(f"tpu-{host.generation}").gke_label, host.topology):
+        assert f": {label}`" in text
+    assert f"get-credentials {names.cluster('gke', 'shop')} --location {spec.region} " in text
+    assert set(spec.usage.resources) == set(spec.node_pools)
 
 
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
