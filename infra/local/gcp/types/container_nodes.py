@@ -102,7 +102,6 @@ def seen(config: dict[str, Any] | None, written: dict[str, Any] | None) -> dict[
     every = config.get("taints") or []
     mine = every if written is None else written.get("taints") or []
     own = {(one.get("key"), one.get("effect")) for one in mine}
-    if (written or {}).get("resourceLabels"):  # the official provider takes no notice of Google's own among them
-        labels = config.get("resourceLabels") or {}
+    if labels := config.get("resourceLabels"):  # the official provider takes no notice of Google's own among them
         config = config | {"resourceLabels": {key: value for key, value in labels.items() if not key.startswith(GOOGLES)}}
     return config | {"taints": [one for one in every if (one.get("key"), one.get("effect")) in own], "effectiveTaints": every}
