@@ -1,8 +1,8 @@
 """
-A folder as it was when a run began: what came in later is not read by a later try or by another host.
+Data as it was when a run began: what came in later is not read by a later try or by another host.
 
 A log grows while a run trains. A try that read more of it than the one before would go on in another order of the rows: some would be left
-out, and others learned twice.
+out, and others learned twice. A table is written anew: one with another product has other rows.
 """
 
 from __future__ import annotations
@@ -39,7 +39,37 @@ def pinned(folder: Folder, settings: TrainSettings, name: str) -> Pinned:
     The first host looks, and the others wait for it.
     """
     run = Folder(settings.checkpoints)
-    if is_first(settings) and (not run.children() or run.find(name) is None):
+    if _looks(run, settings, name):
         run.write_json(name, folder.sizes())
-    meet(settings, "at the data")
+    meet(settings, f"at {name}")
     return Pinned(folder.location, run.read_json(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Copied(Folder):
+    """A folder of which some files are read as they were."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Content of each of those, by name."""
+
+    def find(self, name: str) -> bytes | None:
+        return self.files[name] if name in self.files else Folder.find(self, name)
+
+
+def copied(folder: Folder, settings: TrainSettings, name: str) -> Copied:
+    """
+    *folder* with its file *name* as the run found it when it began, in the same way: a copy of it lies beside the checkpoints.
+
+    Where it is not there, each host finds that when it reads it: if the first one failed here, the others would take it for lost.
+    """
+    run = Folder(settings.checkpoints)
+    if _looks(run, settings, name) and (now := folder.find(name)) is not None:
+        run.write(name, now)
+    meet(settings, f"at {name}")
+    kept = run.find(name)
+    return Copied(folder.location, {} if kept is None else {name: kept})
+
+
+def _looks(run: Folder, settings: TrainSettings, name: str) -> bool:
+    """Whether this host sees how the data is now: a run that has saved nothing may have been refused for what was in a file."""
+    return is_first(settings) and (not run.children() or run.find(name) is None)

@@ -8,7 +8,7 @@ import pytest
 
 from workloads.contract import TrainSettings
 from workloads.files import FilesError, Folder
-from workloads.pinned import pinned
+from workloads.pinned import copied, pinned
 
 
 @pytest.fixture(params=["path", "bucket"])
@@ -64,3 +64,27 @@ def test_fails_where_something_went_away(log: Folder, tmp_path: Path) -> None:
         one.read("b.csv")
     with pytest.raises(FilesError, match=r"01/a\.csv is not there"):
         one.read("01/a.csv")
+
+
+def test_a_table_is_read_as_it_was(log: Folder, tmp_path: Path) -> None:
+    """Whatever was written under its name, and where it went away; other files are read as they are, and another run reads it anew."""
+    one = run(tmp_path / "run")
+    copied(log, one, "b.csv")
+    log.write("b.csv", b"new")
+    log.write("01/a.csv", b"changed")
+
+    again = copied(log, one, "b.csv")
+    assert again.location == log.location
+    assert content(again) == {"01/a.csv": b"changed", "b.csv": b"two"}
+    assert content(copied(log, run(tmp_path / "later"), "b.csv")) == content(log)
+    assert content(copied(log, TrainSettings("r", "out", str(tmp_path / "new"), "cpu", 1), "b.csv")) == content(log)
+    log.delete("b.csv")
+    assert copied(log, one, "b.csv").read("b.csv") == b"two"
+
+
+def test_fails_where_the_table_is_not_there(log: Folder, tmp_path: Path) -> None:
+    """By who reads it, with the folder's name: on every host."""
+    one = copied(log, run(tmp_path / "run"), "c.csv")
+
+    with pytest.raises(FilesError, match=rf"{log.location}: c\.csv is not there"):
+        one.read("c.csv")

@@ -43,9 +43,14 @@ class Batches:
 
     @property
     def fingerprint(self) -> str:
-        """Of whom and what the rows are: a row of a table means another person or product with other data."""
-        found = hashlib.sha256(json.dumps([self.clicks.users, self.products.names]).encode())
-        for column in (self.clicks.user, self.clicks.item, self.rows):
+        """
+        Of whom and what the rows are, and of what they say: a row of a table means another person or product with other data.
+
+        What pictures are as numbers is left out: another kind of device measures the same ones a little differently.
+        """
+        clicks, products = self.clicks, self.products
+        found = hashlib.sha256(json.dumps([clicks.users, products.names, products.categories, products.pictures]).encode())
+        for column in (clicks.user, clicks.item, clicks.ad, clicks.clicked, clicks.purchased, products.category, products.price, self.rows):
             found.update(column.tobytes())
         return found.hexdigest()
 

@@ -26,7 +26,7 @@ from workloads import embeddings
 from workloads.arguments import batch_problems, positive, problems
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, InputError, TrainSettings
 from workloads.files import Folder
-from workloads.pinned import pinned
+from workloads.pinned import copied, pinned
 from workloads.recommender.data import HISTORY, Clicks, Products, read_clicks, read_products, write_example
 
 FOUND = 50
@@ -167,7 +167,7 @@ def read_data(settings: TrainSettings, options: argparse.Namespace, place: Folde
         folders = {name: place.child(name) for name in ("clicks", "pictures")}
     else:
         log = pinned(Folder(settings.data["clicks"]), settings, CLICKS)
-        folders = {"clicks": log, "pictures": Folder(settings.data["pictures"])}
+        folders = {"clicks": log, "pictures": copied(Folder(settings.data["pictures"]), settings, embeddings.PRODUCTS)}
     products = read_products(folders["pictures"])
     clicks = read_clicks(folders["clicks"], products)
     cut = int(len(clicks) * (1 - HELD_OUT))

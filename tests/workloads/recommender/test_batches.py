@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,18 @@ def test_goes_on_where_it_was() -> None:
 
     assert len(whole) == 20
     assert [np.concatenate(pair).tolist() for pair in zip(*halves, strict=True)] == [batch.tolist() for batch in whole[7:]]
+
+
+def test_other_data_is_other_data() -> None:
+    """Whatever of a log or of products is another; who reads it, and the numbers of its pictures, do not matter."""
+    made = batches()
+    clicks, products, one = made.clicks, made.products, np.int32(1)
+    others = [
+        replace(made, clicks=replace(clicks, **{name: getattr(clicks, name) + one})) for name in ("user", "ad", "clicked", "purchased")
+    ]
+    others += [replace(made, products=replace(products, **{name: getattr(products, name) + one})) for name in ("category", "price")]
+    others += [replace(made, products=replace(products, **{name: ("other",) * ITEMS})) for name in ("names", "categories", "pictures")]
+    others += [replace(made, clicks=replace(clicks, users=("other",) * 60)), replace(made, rows=np.arange(49))]
+
+    assert len({one.fingerprint for one in [made, *others]}) == 1 + len(others)
+    assert replace(made, features=made.features + 1, index=1, count=2).fingerprint == made.fingerprint
