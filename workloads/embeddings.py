@@ -76,8 +76,8 @@ class Embeddings:
 
     def whole(self, number: int) -> Shard | None:
         """A shard, where it is of these pictures as they are now."""
-        found = self._read(number)
-        if found is None or found.files != self._files(number):
+        found = self._made(number)
+        if found is None:
             return None
         back = any(why == GONE and self._pictures.find(name) is not None for name, why in found.set_aside.items())
         return None if back else found
@@ -106,9 +106,12 @@ class Embeddings:
         return made
 
     def whole_shards(self) -> list[Shard] | None:
-        """All shards, or nothing where one is not there."""
+        """
+        All shards, or nothing where one is not made yet. A picture that is back after its worker was done is of a later try: nobody makes
+        that shard again in this one, and who waits for it would wait for ever.
+        """
         with ThreadPoolExecutor(PARALLEL) as pool:
-            found = list(pool.map(self.whole, range(self.count)))
+            found = list(pool.map(self._made, range(self.count)))
         return None if None in found else [one for one in found if one]
 
     def clear(self) -> None:
@@ -132,6 +135,11 @@ class Embeddings:
 
     def _files(self, number: int) -> dict[str, str]:
         return {name: self._digests[name] for name in self.shards[number]}
+
+    def _made(self, number: int) -> Shard | None:
+        """A shard of these pictures, with those set aside that were away when it was made."""
+        found = self._read(number)
+        return None if found is None or found.files != self._files(number) else found
 
     def _read(self, number: int) -> Shard | None:
         """A shard as it is, of whatever pictures. One that is damaged is none."""

@@ -253,6 +253,34 @@ def test_a_primary_replica_ends_last(settings: TrainSettings, monkeypatch: pytes
     assert report(settings)["metrics"] == {"pictures": 11, "embedded": 8, "set_aside": 3}
 
 
+def test_a_picture_that_is_back_too_late_keeps_nobody(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    It is away while the second worker is at it, and there again once that one is done: the first one ends all the same, whether it waits as
+    a primary replica or looks once, and says what was set aside. The next run has the picture.
+    """
+    pictures = Folder(settings.data["pictures"])
+    shared = replace(settings, hosts=2, chips=2)
+    shards = embeddings.Embeddings(kept(settings), pictures, pictures.digests(), vision.plain(), shard=SHARD).shards
+    gone = shards[1][0]
+    content = pictures.read(gone)
+    find = Folder.find
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "1")
+    monkeypatch.setattr(Folder, "find", lambda self, name: None if name == gone else find(self, name))
+    assert run(shared) == 0
+    monkeypatch.setattr(Folder, "find", find)
+    assert pictures.read(gone) == content
+    monkeypatch.delenv("JOB_COMPLETION_INDEX")
+    cluster = {"workerpool0": ["a:1"], "workerpool1": ["b:1"]}
+    monkeypatch.setenv("CLUSTER_SPEC", json.dumps({"cluster": cluster, "task": {"type": "workerpool0", "index": 0}}))
+    monkeypatch.setattr(embed_images, "_wait", lambda: pytest.fail("it waits"))
+
+    assert run(shared) == 0
+    assert report(settings)["set_aside"][gone] == "it went away while it was read"
+    monkeypatch.delenv("CLUSTER_SPEC")
+    assert run(settings) == 0
+    assert gone not in report(settings)["set_aside"]
+
+
 def test_a_worker_alone_waits_for_nobody(settings: TrainSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also as the one replica of a custom job, which would wait until the job's time is over, and be paid for."""
     monkeypatch.setenv("CLUSTER_SPEC", json.dumps({"cluster": {"workerpool0": ["a:1"]}, "task": {"type": "workerpool0", "index": 0}}))
