@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,6 @@ class Checkpoints:
         """
         self._folder = Folder(location)
         self._write, self._read = write or _write, read or _read
-        self._stage = Path(tempfile.mkdtemp(prefix="accelform-checkpoints-"))
         self._writes = writes
         self._sender = ThreadPoolExecutor(1)
         self._sending: Future[None] | None = None
@@ -64,6 +64,11 @@ class Checkpoints:
         """Why a checkpoint was not used."""
         self._useless: set[int] = set()
         """Steps of those: they go with the next one that is saved, and are none of the `KEEP`."""
+
+    @cached_property
+    def _stage(self) -> Path:
+        """A folder of this machine's disk, made where it is needed: a training whose steps are only measured leaves none."""
+        return Path(tempfile.mkdtemp(prefix="accelform-checkpoints-"))
 
     def last(self, like: Any, suits: Callable[[dict[str, Any]], None] = lambda meta: None) -> Checkpoint | None:
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,22 @@ def test_the_newest_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3"]
     assert KEEP == 2
+
+
+def test_nothing_is_left_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by one that is closed; nor by one that neither reads nor writes, as where steps are only measured, which nobody closes."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    Checkpoints(str(tmp_path / "ck"), writes=True, write=write, read=read)
+    assert list(here.iterdir()) == []
+
+    used = Checkpoints(str(tmp_path / "ck"), writes=True, write=write, read=read)
+    used.save(Checkpoint(1, {}, {}))
+    used.wait()
+    assert len(list(here.iterdir())) == 1
+    used.close()
+    assert list(here.iterdir()) == []
 
 
 def test_half_and_damaged_ones_are_none_of_those_that_stay(tmp_path: Path) -> None:
