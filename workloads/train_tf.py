@@ -34,7 +34,7 @@ import numpy as np
 from workloads.arguments import batch_problems, problems
 from workloads.checkpoints import Checkpoints
 from workloads.contract import ARTEFACT, REPORT, RESTART_EXIT, SIMULATED, ContractError, InputError, TrainSettings
-from workloads.devices import DevicesError, check, expected
+from workloads.devices import GPU, DevicesError, check, expected
 from workloads.files import Folder
 from workloads.recommender import metrics, train
 from workloads.recommender.batches import Batches
@@ -77,7 +77,7 @@ def strategy_for(tf: Any, settings: TrainSettings, environment: Mapping[str, str
         (processor,) = tf.config.list_physical_devices("CPU")
         tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * count)
         return tf.distribute.MirroredStrategy([f"CPU:{one}" for one in range(count)]) if count > 1 else tf.distribute.get_strategy()
-    if settings.accelerator_type.startswith("nvidia-"):
+    if settings.accelerator_type.startswith(GPU):
         count = len(tf.config.list_physical_devices("GPU"))
         if count != settings.chips:
             raise DevicesError(f"{count} GPU devices, expected {settings.chips} ({settings.accelerator_type})")

@@ -22,7 +22,7 @@ from infra.spec import WholeNumber, problem
 ARM = "a4x"
 """Series whose processors are Arm's."""
 KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", "count": "accelerator_count"}
-"""Key of a spec by part of a wish."""
+"""Key of a spec, wherever it asks for the machine, by part of a wish."""
 
 
 @dataclass(frozen=True, slots=True)

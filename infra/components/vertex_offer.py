@@ -15,6 +15,7 @@ from infra.catalog.vertex import machines
 from infra.catalog.wish import Provisioning, Wish
 from infra.components import tpu_host
 from infra.components.deployed_models import RESERVATION
+from infra.components.gpu_offer import KEYS
 from infra.components.job_machine import Container, labels
 from infra.components.placement import Placement
 from infra.errors import Problem
@@ -36,7 +37,6 @@ GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
 Where Vertex AI puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what
 it needs by itself. Source: https://github.com/huggingface/Google-Cloud-Containers/pull/167, read 2026-11.
 """
-KEYS = {"machine_type": "machine_type", "accelerator_type": "accelerator_type", "count": "accelerator_count"}
 
 
 def wish(spec: JobSpec, region: str, way: Provisioning) -> Wish:
