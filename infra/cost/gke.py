@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from infra.catalog import prices
+from infra.catalog import prices, tpu
 from infra.catalog.places import region_of
 from infra.catalog.prices import Item, PriceUnknown
 from infra.cost.context import Context, bounds, whole
@@ -208,9 +208,10 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         yield unknown(nodes.name, "nodes", "their machine type, accelerators or way of buying is not known yet")
         return
     hours = scaled(count, HOURS)
-    slice_of = f"one slice of {nodes.get('topology')}" if isinstance(nodes.get("topology"), str) else ""
+    machine_type, topology = machine_type.rpartition("/")[2], nodes.get("topology")
+    slice_of, slice_type = (f"one slice of {topology}", _slice_type(machine_type, topology)) if isinstance(topology, str) else ("", "")
     note = joined(_said(count), slice_of, place.note)
-    machine = Machine(nodes.name, machine_type.rpartition("/")[2], place.region, provisioning, hours, gpus, note)
+    machine = Machine(nodes.name, machine_type, place.region, provisioning, hours, gpus, note, slice_type)
     yield from machine_lines(machine)
     yield from _disk(nodes, machine)
     yield from _local_ssd(nodes, machine)
@@ -224,6 +225,13 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         yield listed(nodes.name, "external addresses", item, place.region, hours, "the nodes are not private")
     elif private is not True:
         yield unknown(nodes.name, "external addresses", "whether the nodes are private is not known")
+
+
+def _slice_type(machine_type: str, topology: str) -> str:
+    """What a slice of such nodes is called; empty where no table has it."""
+    host = tpu.by_machine_type(machine_type)
+    found = (one for one in tpu.shapes().values() if host and (one.generation, one.topology) == (host.generation, topology))
+    return next((one.accelerator_type for one in found), "")
 
 
 def _said(count: Triple) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from infra.catalog import gpu_machines, machine_prices, prices, tpu
@@ -35,6 +35,8 @@ class Machine:
     gpus: tuple[tuple[str, int], ...] = ()
     """Accelerator type and how many of it one machine has."""
     note: str = ""
+    slice_type: str = ""
+    """Of a host of a larger slice, the slice, such as `v5litepod-16`."""
 
     @property
     def brings_local_ssd(self) -> bool:
@@ -67,7 +69,8 @@ def machine_lines(machine: Machine) -> Iterator[LineItem]:
     """The machine, and each kind of GPU that it does not have built in."""
     shape = tpu.by_machine_type(machine.machine_type)
     if shape is not None:
-        yield tpu_line(machine.resource, shape, machine.region, machine.provisioning, machine.hours, machine.note)
+        line = tpu_line(machine.resource, shape, machine.region, machine.provisioning, machine.hours, machine.note)
+        yield replace(line, what=f"{machine.slice_type} {machine.provisioning}") if machine.slice_type else line
         return
     built_in = gpu_machines.by_machine_type(machine.machine_type)
     what = f"{machine.machine_type} {machine.provisioning}"

@@ -157,6 +157,26 @@ def test_a_node_costs_what_its_machine_does(inputs: dict[str, Any], what: str, e
     assert month(found[what]) == usd(3 * 730 * each)
 
 
+@pytest.mark.parametrize(
+    ("machine_type", "topology", "count", "what"),
+    [
+        ("ct5lp-hightpu-4t", "4x4", 4, "v5litepod-16 on-demand"),
+        ("ct5lp-hightpu-4t", "2x4", 2, "v5litepod-8 on-demand"),
+        ("ct5lp-hightpu-4t", "3x3", 1, "v5litepod-4 on-demand"),
+        ("e2-standard-4", "4x4", 1, "e2-standard-4 on-demand"),
+    ],
+)
+def test_a_slice_is_called_by_its_own_name(machine_type: str, topology: str, count: int, what: str) -> None:
+    """As its topology tells it, also where its hosts are smaller ones; the price is of as many hosts. What no table has has its host's."""
+    home = cluster()
+    shape = {"placementPolicy": {"type": "COMPACT", "tpuTopology": topology}}
+    one = {"autoscaling": None, "nodeCount": count, "nodeLocations": ["us-central1-a"], "nodeConfig": config(machineType=machine_type)}
+    line = nodes(home, pool(home, **one, **shape))[what]
+
+    assert f"one slice of {topology}" in line.note
+    assert month(line) == usd(count * 730 * (4 * Decimal("1.2") if machine_type.startswith("ct5lp") else Decimal("0.1340228")))
+
+
 def test_gpus_of_n1_and_local_ssd_are_lines_of_their_own() -> None:
     """Two T4 and one local SSD of 375 GiB on each of three nodes; a3 brings its SSDs in its price."""
     home = cluster()
