@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WHERE = "accelform image build"
 TOOLS = ("docker", "podman", "buildah")
 ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]*@[a-z0-9.-]+\.gserviceaccount\.com")
+PROJECT = "[a-z][a-z0-9-]{4,28}[a-z0-9]"
+"""Of no domain: Artifact Registry writes `example.com:shop` as `example.com/shop`, and no stack is in one.
+Source: https://cloud.google.com/artifact-registry/docs/docker/names, read 2026-11."""
 
 
 def build(
@@ -117,7 +120,7 @@ def _builder(file: StackFile, tool: str | None, account: str | None, *, cloud: b
     project, region, storage = _place(file)
     prefix = f"{region}-docker.pkg.dev/{project}/{names.resource(file.stack, 'images')}"
     if existing := _existing(storage, "images"):
-        of = re.fullmatch(rf"projects/([^/]+)/locations/{re.escape(region)}/repositories/([^/]+)", existing)
+        of = re.fullmatch(rf"projects/({PROJECT})/locations/{re.escape(region)}/repositories/([^/]+)", existing)
         if of is None:
             allowed = f"projects/PROJECT/locations/{region}/repositories/NAME"
             raise SpecError(
@@ -143,9 +146,9 @@ def _place(file: StackFile) -> tuple[str, str, dict[str, Any]]:
     config = config if isinstance(config, dict) else {}
     found = {key: config.get(key) for key in (PROJECT_KEY, f"{NAMESPACE}region")}
     lacking = [
-        Problem(key, "is missing" if value is None else "is no name", fix="see accelform check")
+        Problem(key, "is missing" if value is None else "is no name that a stack file takes", fix="see accelform check")
         for key, value in found.items()
-        if not isinstance(value, str) or not re.fullmatch(r"[a-z][a-z0-9.:-]{2,62}", value)
+        if not isinstance(value, str) or not re.fullmatch(PROJECT, value)
     ]
     if lacking:
         raise SpecError(str(file.path), lacking)

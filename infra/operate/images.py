@@ -221,7 +221,7 @@ class CloudBuild:
     def _clear(self) -> None:
         """Deletes what killed commands have left of sources."""
         with suppress(ProviderError):  # nobody waits for that
-            for one in self._google.call("storage.v1", "objects.list", bucket=self._bucket, prefix=f"{SOURCES}/").get("items", []):
+            for one in self._google.pages("storage.v1", "objects.list", "items", bucket=self._bucket, prefix=f"{SOURCES}/"):
                 if self._google.time() - dt.datetime.fromisoformat(one["timeCreated"]).timestamp() > LEFT_SECONDS:
                     self._delete(one["name"], one["generation"])
 

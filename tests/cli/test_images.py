@@ -100,6 +100,11 @@ def test_prints_for_machines(run: Run, built: list[Any], tmp_path: Path) -> None
         ({"accelform:images": ["serve"]}, "images: is no mapping of names"),
         ({"accelform:storage": {"images": {"existing": "images"}}}, "storage.images.existing: 'images' is no repository of us-east5"),
         ({"accelform:storage": {"images": {"existing": "projects/p/locations/us/repositories/r"}}}, "is no repository of us-east5"),
+        (
+            {"accelform:storage": {"images": {"existing": "projects/example.com:shop/locations/us-east5/repositories/r"}}},
+            "'projects/example.com:shop/locations/us-east5/repositories/r' is no repository of us-east5",
+        ),
+        ({"gcp:project": "example.com:shop"}, "gcp:project: is no name that a stack file takes"),
     ],
 )
 def test_fails_before_a_build_for_a_file_that_could_not_take_it(

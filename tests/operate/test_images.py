@@ -21,6 +21,7 @@ from infra.errors import MachineError, SpecError
 from infra.operate import images
 from infra.operate.images import BuildError, CloudBuild, LocalBuild, archive, build, check, names, tag
 from infra.provider.google import Google, Settings
+from infra.sandbox.services.storage import objects
 from tests.in_process import InProcess
 
 PROJECT = "tw-shop-ml"
@@ -166,6 +167,17 @@ def test_no_source_is_left(google: Google, root: Path, prefix: str) -> None:
     with nullcontext() if prefix == PREFIX else pytest.raises(BuildError):
         builder.build("serve", lambda _: None)
     assert sources(google) == ["jobs/train/report.json"]
+
+
+def test_no_source_is_left_on_any_page(google: Google, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bucket may list them in several."""
+    monkeypatch.setattr(objects, "PAGE", 1)
+    for number in range(3):
+        body = MediaInMemoryUpload(b"old", mimetype="application/gzip")
+        google.call("storage.v1", "objects.insert", bucket="models", name=f"{images.SOURCES}/train-src-{number}.tar.gz", media_body=body)
+    google.time = lambda: time.time() + 25 * 3600
+    CloudBuild(google, PROJECT, "us-east5", "models", PREFIX, root=root).build("serve", lambda _: None)
+    assert sources(google) == []
 
 
 def test_a_build_that_is_interrupted_is_cancelled(google: Google, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
