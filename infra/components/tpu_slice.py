@@ -66,8 +66,8 @@ class TpuSliceSpec(Spec):
     zone: str
     """Zone of the stack's region that offers the accelerator type."""
     provisioning: Provisioning
-    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (waits for capacity, ends by itself)
-    or `reservation`."""
+    """How the capacity is got: `on-demand`, `spot` (can be taken away at any time), `flex-start` (ends by itself; a group of several hosts
+    waits for capacity, one host is there at once or its update fails) or `reservation`."""
     max_run_minutes: RunLimit
     """Minutes after which Compute Engine deletes the machine, or `unlimited`: it then costs money until somebody removes it."""
     way: Literal["auto", "compute-engine", "tpu-api"] = "auto"
