@@ -47,9 +47,9 @@ class Sweep(pulumi.ComponentResource):
             machine_accounts: By job, who its machines are.
         """
         super().__init__("accelform:sweep:Sweep", name, None, opts)
-        # Machines of both kinds: a job that the stack file has lost may have left one of another kind than those of the jobs that are left.
+        # Machines of every kind: a job that the stack file has lost may have left one of another kind than those of the jobs that are left.
         of_jobs = {key: role for plan in plans.values() for key, role in runner.roles(plan).items()}
-        roles = of_jobs | runner.MACHINE_ROLES | runner.NODE_ROLES
+        roles = of_jobs | runner.MACHINE_ROLES | runner.NODE_ROLES | runner.VERTEX_ROLES
         account = runner.task_account(name, roles, machine_accounts, placement=placement, storage=storage, parent=self)
         physical = names.run_job(placement.stack, name)
         self.job = runner.task(

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from infra import names
+from infra.catalog import vertex
 from infra.job_plan import JobPlan
 from infra.labels import JOB_LABEL, STACK_LABEL
 from infra.operate.jobs import custom_job, instance, node
@@ -87,9 +88,7 @@ def _nodes(google: Google, known: Sequence[JobPlan]) -> Iterator[tuple[str, str]
     try:
         found = google.pages(node.API, f"{node.NODES}.list", "nodes", parent=f"projects/{known[0].project}/locations/-")
     except GoogleError as error:
-        used = any(way.form == "node" for plan in known for way in plan.machines)
-        if used or error.code not in NOT_USED or error.code in TRANSIENT:
-            raise
+        _unless_unused(error, used=any(way.form == "node" for plan in known for way in plan.machines))
         return
     for one in found:
         labels = one.get("labels", {})
@@ -98,14 +97,29 @@ def _nodes(google: Google, known: Sequence[JobPlan]) -> Iterator[tuple[str, str]
 
 
 def _custom_jobs(google: Google, known: Sequence[JobPlan]) -> Iterator[tuple[str, str]]:
-    """
-    Job and region of each custom job. Without a job that uses Vertex AI the sweep may not ask it: what the last one left ends by its
-    `timeout`.
-    """
-    if not any(plan.uses_vertex for plan in known):
+    """Job and region of each custom job. A stack whose region trains nothing on Vertex AI never had one, and nobody may answer there."""
+    used = any(plan.uses_vertex for plan in known)
+    if not used and not any(one.training for one in vertex.regions() if one.region == known[0].region):
         return
     parent = f"projects/{known[0].project}/locations/{known[0].region}"
     wanted = f"labels.{STACK_LABEL}={known[0].stack}"
-    for one in google.pages(custom_job.API, f"{custom_job.JOBS}.list", "customJobs", place=known[0].region, parent=parent, filter=wanted):
+    try:
+        found = google.pages(custom_job.API, f"{custom_job.JOBS}.list", "customJobs", place=known[0].region, parent=parent, filter=wanted)
+    except GoogleError as error:
+        _unless_unused(error, used=used)
+        return
+    for one in found:
         if job := one.get("labels", {}).get(JOB_LABEL):
             yield str(job), known[0].region
+
+
+def _unless_unused(error: GoogleError, *, used: bool) -> None:
+    """
+    Args:
+        used: Whether a job of the stack file uses the API: then no refusal of it is taken for "nothing is there".
+
+    Raises:
+        GoogleError: It does not say that the API is not in use.
+    """
+    if used or error.code not in NOT_USED or error.code in TRANSIENT:
+        raise error

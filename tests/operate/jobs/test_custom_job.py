@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infra.operate.jobs import forgotten
 from infra.operate.jobs.custom_job import CustomJob
 from infra.operate.jobs.runner import Wish
 from infra.operate.jobs.words import STOP
@@ -255,19 +256,34 @@ def test_one_that_nobody_may_look_at_any_more_is_not_said_to_be_gone() -> None:
     assert (one.machines, one.journal["phase"]) == ({}, "ended")
 
 
-def test_an_orphan_is_taken_away_by_the_sweep() -> None:
-    """One of no open run, of this job or of one that the stack file has lost."""
+@pytest.mark.parametrize(("form", "jobs"), [("custom-job", ("nightly", "lost")), ("instance", ("lost",))])
+def test_an_orphan_is_taken_away_by_the_sweep(form: str, jobs: tuple[str, ...]) -> None:
+    """One of no open run, of this job or of one that the stack file has lost; also where no job that is left uses Vertex AI."""
     from infra.operate.jobs.lease import Owner
     from infra.operate.jobs.runner import Runner
     from infra.operate.jobs.sweep import sweep
 
     one = night()
-    for job in ("nightly", "lost"):
+    for job in jobs:
         body = custom_job("spot")
         one.ask("POST", AT, body | {"displayName": job, "labels": body["labels"] | {"accelform-job": job}})
     one.wait(600)
+    one.plan = one.planned(("spot",), form)
     reach = lambda plan: (one.google(), one)  # noqa: E731
     found = sweep(
         [one.plan], reach, one.events.append, lambda google, time, plan: Runner(google, time, plan, Owner.here({}), one.events.append)
     )
     assert (list(found), one.machines) == ([], {})
+
+
+def test_a_stack_that_does_not_use_it_is_not_troubled() -> None:
+    """That its API is off says that nothing is there, as no answer does not; in a region that trains nothing on it nobody is asked."""
+    one = Night("spot")
+    away = one.plan.model_copy(update={"region": "africa-south1"})
+    one.cloud.faults.add(Fault(do="error", path="customJobs", code=403, message="Vertex AI API has not been used in project before"))
+    assert forgotten.plans(one.google(), [one.plan]) == []
+    one.cloud.faults.clear()
+    one.cloud.faults.add(Fault(do="error", path="customJobs", code=503))
+    assert forgotten.plans(one.google(), [away]) == []
+    with pytest.raises(ProviderError, match="503"):
+        forgotten.plans(one.google(), [one.plan])
