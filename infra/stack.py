@@ -138,7 +138,8 @@ class StackSpec(Spec):
     spend_caps: dict[Name, SpendCapSpec] = {}
     """Caps on what the project's month of one service may cost, by name."""
     monitoring: MonitoringSpec | None = None
-    """Alerts and a dashboard; `{}` for all with their defaults. Mail goes to `notify`. (default: none)"""
+    """Alerts and a dashboard; `{}` for all with their defaults. Mail goes to `notify`. What they cost no source says, so that the month's
+    total is then incomplete. (default: none)"""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
     usage: Usage = Usage()

@@ -24,7 +24,7 @@ def _once(value: list[AlertName]) -> list[AlertName]:
     return value
 
 
-Percent = Annotated[Number, Field(gt=0, lt=100)]
+Percent = Annotated[Number, Field(gt=0, le=99)]
 Minutes = Annotated[WholeNumber, Field(ge=5, le=23 * 60)]
 """Google looks back for a day at most, the five minutes that points are put together over included."""
 
@@ -146,6 +146,7 @@ def _chart(signal: Signal, limit: float) -> dict[str, Any]:
         "title": signal.title,
         "xyChart": {
             "dataSets": [{"plotType": "LINE", "targetAxis": "Y1", "timeSeriesQuery": query}],
-            "thresholds": [{"value": limit, "targetAxis": "Y1"}],
+            # Google does not answer with a limit of 0: it would be a change at every preview.
+            **({"thresholds": [{"value": limit, "targetAxis": "Y1"}]} if limit else {}),
         },
     }
