@@ -236,6 +236,8 @@ class StackSpec(Spec):
     def _monitoring(self) -> Iterator[Problem]:
         """What is wrong with the monitoring beside the rest of the file: nothing to watch, or nobody who hears of it."""
         if self.monitoring is None:
+            if "monitoring" in self.model_fields_set:
+                yield Problem("monitoring", "says nothing", "a mapping", "write `{}` for all alerts, or remove it")
             return
         watched = self.watched("")
         if not watched.is_something:

@@ -80,6 +80,7 @@ def test_the_dashboard_has_each_metric_once_and_no_limit_of_zero() -> None:
         ({"budget_burn": 0.5}, NOTIFY, "monitoring.budget_burn", "no metric of what was spent"),
         ({"tpu": {}}, NOTIFY, "monitoring.tpu", "key"),
         ("yes", NOTIFY, "monitoring", "mapping"),
+        (None, NOTIFY, "monitoring", "says nothing"),
     ],
 )
 def test_what_is_refused(
