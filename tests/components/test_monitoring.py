@@ -41,7 +41,8 @@ def test_every_alert_is_there_with_its_runbook_and_the_name_of_its_metric() -> N
             assert f"`{one.signal.metric}`" in alert.runbook
         assert "**What to do:** " in alert.runbook
     assert (
-        'cluster_name=one_of("try-main", "try-two")' in next(one for one in found if one.name == "gpu-memory").conditions[0].signal.filter
+        'cluster_name=monitoring.regex.full_match("try-main|try-two")'
+        in next(one for one in found if one.name == "gpu-memory").conditions[0].signal.filter
     )
 
 
