@@ -18,6 +18,7 @@ from infra.components.identity import Identity
 from infra.components.images import RUNNER
 from infra.components.job import Job, purpose
 from infra.components.model import Model
+from infra.components.monitoring import Monitoring
 from infra.components.network import Network
 from infra.components.node_pool import NodePool
 from infra.components.spend_cap import SpendCap
@@ -130,6 +131,10 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         endpoints[name] = Endpoint(
             name, endpoint, placement=placement, models=models, awaits=registered.awaited(endpoint, trains), opts=opts
         )
+
+    if spec.monitoring:
+        watched = spec.watched(stack)
+        Monitoring("monitoring", spec.monitoring, watched=watched, channels=budgets.channels, placement=placement)
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)

@@ -14,18 +14,21 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from infra import keys, refusals
+from infra import keys, names, refusals
 from infra.catalog import confirmed as by_name
 from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
+from infra.catalog.tpu import TpuShape
+from infra.components import alerts
 from infra.components import registered as models_of_jobs
 from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
-from infra.components.cluster import NODES_MAX, ClusterSpec, system_pool
+from infra.components.cluster import EXISTING, NODES_MAX, ClusterSpec, system_pool
 from infra.components.endpoint import EndpointSpec
 from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
+from infra.components.monitoring import MonitoringSpec
 from infra.components.network import NetworkSpec
 from infra.components.node_pool import NodePoolSpec
 from infra.components.placement import Placement
@@ -134,6 +137,9 @@ class StackSpec(Spec):
     """Budgets, by name. At least one of them counts the whole project."""
     spend_caps: dict[Name, SpendCapSpec] = {}
     """Caps on what the project's month of one service may cost, by name."""
+    monitoring: MonitoringSpec | None = None
+    """Alerts and a dashboard; `{}` for all with their defaults. Mail goes to `notify`. What they cost no source says, so that the month's
+    total is then incomplete. (default: none)"""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
     usage: Usage = Usage()
@@ -145,7 +151,7 @@ class StackSpec(Spec):
         if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
             fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
             problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
-        problems += [*self._jobs(), *self._node_pools()]
+        problems += [*self._jobs(), *self._node_pools(), *self._monitoring()]
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
         if not self.needs_network and "network" in self.model_fields_set:
@@ -227,6 +233,65 @@ class StackSpec(Spec):
                 allowed = ", ".join(nearest(name, self.node_pools) or self.node_pools) or "a key of `node_pools:`"
                 yield Problem(f"allow_replace.{number}", f"{name} is no key of node_pools", allowed)
 
+    def _monitoring(self) -> Iterator[Problem]:
+        """What is wrong with the monitoring beside the rest of the file: nothing to watch, or nobody who hears of it."""
+        if self.monitoring is None:
+            if "monitoring" in self.model_fields_set:
+                yield Problem("monitoring", "says nothing", "a mapping", "write `{}` for all alerts, or remove it")
+            return
+        watched = self.watched("")
+        if not watched.is_something:
+            words = "does nothing: the stack has no accelerator and no endpoint that can be watched"
+            yield Problem("monitoring", words, fix="remove it")
+            return
+        there = {alert.name for alert in alerts.alerts(watched, self.monitoring)}
+        for number, name in enumerate(self.monitoring.off):
+            if name not in there:
+                words = f"does nothing: {name} is of what the stack does not have"
+                yield Problem(f"monitoring.off.{number}", words, ", ".join(sorted(there)), "remove it")
+        if there - set(self.monitoring.off) and not self.notify:
+            yield Problem("monitoring", "its alerts would reach nobody", fix="name somebody in `notify`, or switch all of them `off`")
+
+    def watched(self, stack: str) -> alerts.Watched:
+        """What of the stack of that name its alerts look at."""
+        ways = [*(one.chosen_way for one in self.tpu_slices.values()), *(one.chosen_way for one in self.jobs.values() if not one.gpus)]
+        gpus = [(one.machine_type, [one.provisioning]) for one in self.gpu_vms.values()]
+        gpus += [(one.machine_type or "", one.provisioning) for one in self.jobs.values() if one.gpus and not one.on_vertex]
+        clusters: dict[bool, set[str]] = {True: set(), False: set()}
+        slices = set()
+        for name, pool in self.node_pools.items():
+            if (cluster := self.clusters.get(pool.cluster)) is None:
+                continue  # refused with a reason of its own
+            known = EXISTING.fullmatch(cluster.existing or "")
+            if known and known[1] != self.project:
+                continue  # its metrics are in its own project
+            is_tpu = isinstance(pool.host, TpuShape)
+            clusters[is_tpu].add(known[3] if known else names.cluster(stack, pool.cluster))
+            if pool.several_hosts and not pool.autoscale:
+                slices.add(names.cluster(stack, name))
+        return alerts.Watched(
+            stack,
+            self.region,
+            tpu_machines="compute-engine" in ways,
+            tpu_nodes="tpu-api" in ways,
+            gpu_machines=bool(gpus),
+            gpus_reported=any(machine.startswith(alerts.REPORTED) and set(sold) != {"spot"} for machine, sold in gpus),
+            tpu_clusters=tuple(sorted(clusters[True])),
+            gpu_clusters=tuple(sorted(clusters[False])),
+            slice_pools=tuple(sorted(slices)),
+            endpoints={name: self._endpoint(name, stack, one) for name, one in self.endpoints.items() if one.served},
+        )
+
+    def _endpoint(self, name: str, stack: str, spec: EndpointSpec) -> alerts.Endpoint:
+        guards = spec.rollout.guards if spec.rollout else None
+        bounds = [(one.min_replicas, one.max_replicas or one.min_replicas) for one in spec.served.values()]
+        return alerts.Endpoint(
+            names.endpoint_id(self.project, stack, name),
+            guards.p95_ms if guards else None,
+            guards.error_rate if guards else None,
+            sum(most for _, most in bounds) if any(least < most for least, most in bounds) else None,
+        )
+
     @property
     def own_clusters(self) -> bool:
         """Whether a cluster is made."""
@@ -286,7 +351,7 @@ class StackSpec(Spec):
             "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
             "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
-            "monitoring.googleapis.com": bool(self.notify),
+            "monitoring.googleapis.com": bool(self.notify or self.monitoring),
             "run.googleapis.com": bool(self.jobs),
             "serviceusage.googleapis.com": True,
             "storage.googleapis.com": True,

@@ -129,6 +129,8 @@ class Budgets(pulumi.ComponentResource):
     project_number: pulumi.Output[str]
     billing_account: pulumi.Output[str]
     currency_code: pulumi.Output[str]
+    channels: list[gcp.monitoring.NotificationChannel]
+    """Who gets the mail, of alerts too."""
 
     def __init__(
         self,
@@ -155,7 +157,7 @@ class Budgets(pulumi.ComponentResource):
         self.project_number = project.number
         self.billing_account = project.billing_account
         self.currency_code = account.currency_code
-        channels = [
+        self.channels = [
             gcp.monitoring.NotificationChannel(
                 f"{name}-{address}",
                 project=placement.project,
@@ -168,8 +170,8 @@ class Budgets(pulumi.ComponentResource):
             for address in (entry.removeprefix("email:") for entry in notify)
         ]
         for key, spec in specs.items():
-            self._budget(key, spec, placement, project, account, channels, provider)
-        self.register_outputs({"channels": [channel.id for channel in channels]})
+            self._budget(key, spec, placement, project, account, self.channels, provider)
+        self.register_outputs({"channels": [channel.id for channel in self.channels]})
 
     def _budget(
         self,

@@ -71,7 +71,9 @@ class Refresh:
     def _canonical(self, written: Any, found: Any, dotted: str) -> bool:
         """Whether two plain values are one, said in two ways."""
         field = self.special.get(dotted)
-        return field is not None and not isinstance(written, dict | list) and field.canonical(written) == found
+        if field is None or isinstance(written, dict | list):
+            return False
+        return field.canonical(written) in (found, found if found is None else field.canonical(found))
 
     def _in_order(self, items: dict[str, Any], written: list[Any], found: list[Any], dotted: str) -> list[Any]:
         """What was found, in the order of what was written where it is the same."""
