@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from infra.catalog import machine_prices, places, prices, tpu
+from infra.catalog.gpu_machines import by_machine_type
 from infra.check import check, place, stack_files
 from infra.declared import Declared
 from infra.errors import SpecError
@@ -21,9 +22,15 @@ WAYS = {"STANDARD": "on-demand", "SPOT": "spot", "FLEX_START": "flex-start", "RE
 
 
 def way_of(resource: Declared) -> str:
-    """How a machine or a node is bought."""
+    """How a machine, a node of the Cloud TPU API or the nodes of a pool are bought."""
     if resource.get("schedulingConfig.spot") or resource.get("schedulingConfig.preemptible"):
         return "spot"
+    if resource.get("nodeConfig.spot"):
+        return "spot"
+    if resource.get("nodeConfig.flexStart"):
+        return "flex-start"
+    if resource.get("nodeConfig.reservationAffinity.consumeReservationType") == "SPECIFIC_RESERVATION":
+        return "reservation"
     if resource.get("schedulingConfig.reserved") or resource.get("reservationAffinity.type") == "SPECIFIC_RESERVATION":
         return "reservation"
     return WAYS[resource.get("scheduling.provisioningModel") or "STANDARD"]
@@ -41,10 +48,13 @@ def held(resources: Iterable[Declared]) -> list[tuple[str, str, str, str]]:
     """Every machine type, slice and attached GPU among the inputs, at any depth: its key, name, region and way."""
     found = []
     for resource in resources:
-        where = place(resource)
+        where = place(resource).partition(",")[0]  # of a pool in several zones any tells the region
         region = where if where in places.regions() else places.region_of(where)
+        built_in = by_machine_type(str(resource.get("nodeConfig.machineType"))) is not None
         for path, value in resource.leaves():
             key = path.rpartition(".")[2]
+            if built_in and "guestAccelerators[" in path:  # a pool names them for their driver: the machine's price has them
+                continue
             if key in ("machineType", "acceleratorType") or (key == "type" and "guestAccelerators[" in path):
                 found.append((key, str(value), region, way_of(resource)))
     return found
