@@ -367,9 +367,9 @@ def test_pools_cost_their_nodes_at_most(said: Said, looked_at: Callable[..., Che
 
     assert month("one", "g2-standard-8 spot") == (0, 8 * 730 * Decimal("0.8536243"))
     assert month("one", "node disk pd-balanced") == (0, 8 * 100 * Decimal("0.1"))
-    assert month("slice", "v5litepod-4 spot") == (0, 16 * 730 * Decimal("1.2"))
+    assert month("slice", "v5litepod-16 spot") == (0, 16 * 730 * Decimal("1.2"))
     assert month("slice", "node disk pd-balanced") == (0, 4 * 100 * Decimal("0.1"))
     assert month("main", "cluster fee") == (73, 73)
     assert month("main-system", "e2-standard-4 on-demand") == (730 * Decimal("0.1340228"), 3 * 730 * Decimal("0.1340228"))
     assert month("main-system", "node disk pd-balanced") == (5, 15)
-    assert "one slice of 4x4" in lines["slice", "v5litepod-4 spot"].note
+    assert "one slice of 4x4" in lines["slice", "v5litepod-16 spot"].note

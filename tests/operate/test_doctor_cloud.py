@@ -41,7 +41,7 @@ def calls() -> list[tuple[list[str], set[str]]]:
             ):
                 names = {one.arg for one in node.keywords if one.arg}
                 found.append(([ast.literal_eval(one) for one in node.args if isinstance(one, ast.Constant)], names))
-    return [(literals, names) for literals, names in found if len(literals) > 2]
+    return [(literals, names) for literals, names in found if len(literals) > 2 and "." not in literals[0]]
 
 
 def method_of(document: dict[str, Any], name: str) -> dict[str, Any]:
