@@ -31,13 +31,5 @@ class Builder(pulumi.ComponentResource):
         gcp.storage.BucketIAMMember(
             f"{BUILDER}-sources", bucket=storage.models.name, role=BUCKET_ROLE, member=self.account.member, opts=child
         )
-        gcp.artifactregistry.RepositoryIamMember(
-            f"{BUILDER}-pushes",
-            project=storage.images.project,
-            location=storage.images.location,
-            repository=storage.images.repository_id,
-            role=REPOSITORY_ROLE,
-            member=self.account.member,
-            opts=child,
-        )
+        identity.on_the_images(f"{BUILDER}-pushes", REPOSITORY_ROLE, self.account, storage=storage)
         self.register_outputs({"account": self.account.email})

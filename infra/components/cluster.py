@@ -221,17 +221,7 @@ class Cluster(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         self.account = identity.account(f"gke-{name}", placement=placement, parent=self)
         self.ready = [*identity.on_the_project(f"gke-{name}", NODE_ROLES, self.account, placement=placement)]
-        self.ready.append(
-            gcp.artifactregistry.RepositoryIamMember(
-                f"gke-{name}-images",
-                project=storage.images.project,
-                location=storage.images.location,
-                repository=storage.images.repository_id,
-                role=PULLS,
-                member=self.account.member,
-                opts=pulumi.ResourceOptions(parent=self.account),
-            )
-        )
+        self.ready.append(identity.on_the_images(f"gke-{name}-images", PULLS, self.account, storage=storage))
         self.project, self.location = placement.project, placement.region
         if spec.existing:
             self._read(name, spec.existing, child)

@@ -140,15 +140,7 @@ class GpuVm(pulumi.ComponentResource):
             name,
             name=names.resource(placement.stack, "gpu", name),
             zone=spec.zone,
-            boot_disk={
-                "auto_delete": True,
-                "initialize_params": {
-                    "image": host.image,
-                    "size": host.boot_disk_gib,
-                    "type": host.boot_disk_type,
-                    "labels": placement.labels,
-                },
-            },
+            boot_disk=hosts.boot_disk(host, placement),
             **hosts.arguments(host, placement, network, account, metadata=script),
             opts=pulumi.ResourceOptions(
                 parent=self,

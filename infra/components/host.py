@@ -88,6 +88,12 @@ def arguments(
     } | ({"guest_accelerators": attached} if attached else {})
 
 
+def boot_disk(host: Host, placement: Placement) -> dict[str, Any]:
+    """The disk of an instance, which goes with it."""
+    params = {"image": host.image, "size": host.boot_disk_gib, "type": host.boot_disk_type, "labels": placement.labels}
+    return {"auto_delete": True, "initialize_params": params}
+
+
 def scheduling(host: Host) -> dict[str, object]:
     """How the capacity is got, and when it ends. No machine with accelerators moves to another host: it ends where its host is serviced."""
     limited = host.max_run_minutes != "unlimited"

@@ -59,16 +59,22 @@ class Identity(pulumi.ComponentResource):
             gcp.storage.BucketIAMMember(f"{purpose}-{key}", bucket=getattr(storage, key).name, role=role, member=account.member, opts=child)
             for key, role in BUCKET_ROLES.items()
         ]
-        on_repository = gcp.artifactregistry.RepositoryIamMember(
-            f"{purpose}-images",
-            project=storage.images.project,
-            location=storage.images.location,
-            repository=storage.images.repository_id,
-            role=REPOSITORY_ROLE,
-            member=account.member,
-            opts=child,
-        )
-        return [*on_project, *on_buckets, on_repository]
+        return [*on_project, *on_buckets, on_the_images(f"{purpose}-images", REPOSITORY_ROLE, account, storage=storage)]
+
+
+def on_the_images(
+    name: str, role: str, account: gcp.serviceaccount.Account, *, storage: Storage
+) -> gcp.artifactregistry.RepositoryIamMember:
+    """A grant on the stack's repository of images."""
+    return gcp.artifactregistry.RepositoryIamMember(
+        name,
+        project=storage.images.project,
+        location=storage.images.location,
+        repository=storage.images.repository_id,
+        role=role,
+        member=account.member,
+        opts=pulumi.ResourceOptions(parent=account),
+    )
 
 
 def account(purpose: str, *, placement: Placement, parent: pulumi.Resource) -> gcp.serviceaccount.Account:

@@ -235,15 +235,7 @@ class TpuSlice(pulumi.ComponentResource):
             name,
             name=names.resource(placement.stack, "tpu", name),
             zone=spec.zone,
-            boot_disk={
-                "auto_delete": True,
-                "initialize_params": {
-                    "image": host.image,
-                    "size": host.boot_disk_gib,
-                    "type": host.boot_disk_type,
-                    "labels": placement.labels,
-                },
-            },
+            boot_disk=hosts.boot_disk(host, placement),
             **hosts.arguments(host, placement, network, account),
             opts=child,
         )
