@@ -84,10 +84,10 @@ def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform
 
     declare = infra.program.declare
 
-    def astray(spec: Any, stack: str) -> None:
+    def astray(spec: Any, stack: str, cloud: Any) -> None:
         from infra import gcp
 
-        declare(spec, stack)
+        declare(spec, stack, cloud)
         gcp.storage.Bucket("astray", location="US")
 
     monkeypatch.setattr(infra.program, "declare", astray)
