@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
+from infra import names
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
@@ -103,6 +104,12 @@ class AppsSpec(FileSpec):
     def node_pools(self) -> dict[str, NodePoolSpec]:
         """Node pools of the cluster, by name."""
         return {name: pool for name, pool in self.of_region.node_pools.items() if pool.cluster == self.cluster_key}
+
+    @property
+    def buckets(self) -> dict[str, str]:
+        """Names of the region's buckets: `data`, `models`."""
+        said = {"data": self.of_region.storage.data, "models": self.of_region.storage.models}
+        return {key: one.existing or names.bucket(self.project, self.region_stack, key) for key, one in said.items()}
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import pulumi
 
-from infra import gcp, names
+from infra import gcp
 from infra.components.placement import Placement
 from infra.kubernetes import Object
 
@@ -33,13 +33,14 @@ class Account(pulumi.ComponentResource):
         namespace: str,
         roles: Mapping[str, str],
         placement: Placement,
-        region_stack: str,
+        buckets: Mapping[str, str],
         project_number: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """
         Args:
             roles: Roles by the region's bucket: `data`, `models`.
+            buckets: Names of those buckets.
         """
         super().__init__("accelform:account:Account", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
@@ -50,7 +51,7 @@ class Account(pulumi.ComponentResource):
         for bucket, role in roles.items():
             gcp.storage.BucketIAMMember(
                 f"{name}-{bucket}",
-                bucket=names.bucket(placement.project, region_stack, bucket),
+                bucket=buckets[bucket],
                 role=role,
                 member=pulumi.Output.concat("principal://iam.googleapis.com/projects/", project_number, "/", pool, "/", subject),
                 opts=child,
