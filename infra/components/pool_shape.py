@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infra import names
 from infra.catalog import nodes
+from infra.catalog.gpu_machines import Attached, GpuMachine
 from infra.catalog.nodes import Gpus, Node, Taint
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes
@@ -66,7 +67,7 @@ def system(cluster: str, spec: ClusterSpec, *, stack: str, region: str) -> tuple
     )
 
 
-def _gpus(spec: NodePoolSpec, host: pool_nodes.GpuMachine | pool_nodes.Attached) -> Gpus:
+def _gpus(spec: NodePoolSpec, host: GpuMachine | Attached) -> Gpus:
     return Gpus(
         host.accelerator_type,
         pool_nodes.gpus_of(host),
