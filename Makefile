@@ -18,8 +18,8 @@ help: ## list the targets
 check: $(RUN) ## say what the example regions would make, cost, and which rules hold
 	@$(BIN)/accelform check
 
-up: $(RUN) ## bring the example regions up on this machine, in a local Google Cloud
-	@$(BIN)/accelform up
+up: $(RUN) ## bring the shop's two regions up on this machine, in a local Google Cloud
+	@$(BIN)/accelform up asia-east1 us-east5
 
 down: $(RUN) ## take away what `make up` made
 	@$(BIN)/accelform down

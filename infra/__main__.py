@@ -7,11 +7,10 @@ import os
 import pulumi
 from pulumi.runtime import config
 
-from infra.clouds import cloud_of
+from infra.clouds import cloud_of, folder_of
 from infra.errors import AccelformError
 from infra.local.settled import check_settled
-from infra.program import declare
-from infra.stack import StackSpec
+from infra.stack_kinds import declare, from_engine
 
 
 def main() -> None:
@@ -20,7 +19,7 @@ def main() -> None:
         cloud, settings = cloud_of(config.CONFIG.get(), os.environ)
         if cloud.name:
             check_settled(os.environ.get("PULUMI_BACKEND_URL", ""), pulumi.get_project(), stack)
-        declare(StackSpec.from_engine(settings, f"stacks/Pulumi.{stack}.yaml"), stack, cloud)
+        declare(from_engine(settings, f"stacks/Pulumi.{stack}.yaml", folder_of(config.CONFIG.get())), stack, cloud)
     except AccelformError as error:
         raise pulumi.RunError(str(error)) from None
 

@@ -5,7 +5,7 @@ A stack, looked at before it exists: what it declares, which rules hold, what it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,14 @@ from infra.declared import UNKNOWN, Declared
 from infra.errors import Problem, SpecError, nearest
 
 if TYPE_CHECKING:
+    from infra.components.budget import BudgetSpec
+    from infra.components.job import JobSpec
+    from infra.confirmed import ConfirmedSpec
     from infra.cost.estimate import Estimate
     from infra.findings import Found
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
+    from infra.stack_file import FileSpec
 
 RESOURCES = "usage.resources"
 FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
@@ -37,22 +41,43 @@ class Checked:
     """What is known of a stack before it exists."""
 
     file: StackFile
-    spec: StackSpec
+    spec: FileSpec
     resources: list[Declared]
+
+    @property
+    def region(self) -> StackSpec | None:
+        """The spec, where the stack holds a region."""
+        from infra.stack import StackSpec
+
+        return self.spec if isinstance(self.spec, StackSpec) else None
+
+    @property
+    def budgets(self) -> Mapping[str, BudgetSpec]:
+        return self.region.budgets if self.region else {}
+
+    @property
+    def jobs(self) -> Mapping[str, JobSpec]:
+        """Jobs that a runner of the stack runs."""
+        return self.region.jobs if self.region else {}
+
+    @property
+    def confirmed(self) -> Sequence[ConfirmedSpec]:
+        return self.region.confirmed if self.region else ()
 
     @cached_property
     def findings(self) -> list[Finding]:
         """Where a rule does not hold."""
         from infra.policy.rule import check
 
-        return check(self.resources, self.spec.region, self.spec.confirmations)
+        return check(self.resources, self.spec.region, self.region.confirmations if self.region else ())
 
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
         from infra.components import job, pool_checks, registered
 
-        spec = self.spec
+        if (spec := self.region) is None:
+            return []
         return [
             *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
@@ -117,12 +142,11 @@ def check(file: StackFile, shown: str | None = None) -> Checked:
     Raises:
         SpecError: With every problem of the file.
     """
+    from infra import stack_kinds
     from infra.collect import collect
-    from infra.program import declare
-    from infra.stack import StackSpec
 
-    spec = StackSpec.load(file.path, shown)
-    checked = Checked(file, spec, collect(lambda: declare(spec, file.stack), file.stack))
+    spec = stack_kinds.load(file.path, shown)
+    checked = Checked(file, spec, collect(lambda: stack_kinds.declare(spec, file.stack), file.stack))
     if spec.usage.resources and (problems := checked.estimate.problems):
         raise SpecError(shown or str(file.path), _with_lines(problems, spec.usage.resources, file.path))
     return checked

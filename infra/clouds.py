@@ -71,6 +71,12 @@ def copy_of(path: Path) -> str:
     return f"{hashlib.sha256(path.read_bytes()).hexdigest()} {path.resolve()}"
 
 
+def folder_of(config: Mapping[str, str]) -> Path:
+    """Where the stack files are: those that generated configuration is a copy of, or those of the checkout whose program runs."""
+    copied = config.get(COPY_KEY, "").partition(" ")[2]
+    return Path(copied).parent if copied else Path.cwd().parent / "stacks"
+
+
 def check_copy(copied: str) -> None:
     """
     Raises:

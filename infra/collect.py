@@ -110,7 +110,7 @@ def collect(program: Callable[[], None], stack: str) -> list[Declared]:
     async def run() -> list[Declared]:
         # Inside the loop that runs the program: outside it, the root stack's future belongs to another loop and never ends.
         monitor = _Monitor()
-        mocks.set_mocks(monitor.mocks, project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor)
+        mocks.set_mocks(monitor.mocks, project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor, organization="organization")
         settings.SETTINGS.rpc_manager.clear()
         settings.SETTINGS.outputs.clear()
         await run_pulumi_func(program)

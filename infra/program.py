@@ -138,6 +138,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
+    pulumi.export("project_number", budgets.project_number)
     pulumi.export("region", spec.region)
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))
@@ -146,6 +147,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("endpoints", {name: made.endpoint.id for name, made in endpoints.items()})
     if clusters:
         pulumi.export("clusters", {name: one.cluster.id for name, one in clusters.items()})
+        pulumi.export("cluster_endpoints", {name: one.endpoint for name, one in clusters.items()})
     dns = {name: endpoints[name].endpoint.dedicated_endpoint_dns for name, one in spec.endpoints.items() if one.has_dns}
     pulumi.export("endpoint_dns", dns)
     private: dict[str, object] = {

@@ -1,20 +1,16 @@
 """
-The stack file: `stacks/Pulumi.<stack>.yaml` -> `StackSpec`, with all errors of a file at once.
-
-The engine hands the program the same keys as text (`pulumi.Config` would ignore a key that nobody reads; here it is refused).
+What a region holds, by its stack file: `stacks/Pulumi.<stack>.yaml` -> `StackSpec`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from infra import keys, names, refusals
+from infra import names
 from infra.catalog import confirmed as by_name
 from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
@@ -31,42 +27,17 @@ from infra.components.model import ModelSpec
 from infra.components.monitoring import MonitoringSpec
 from infra.components.network import NetworkSpec
 from infra.components.node_pool import NodePoolSpec
-from infra.components.placement import Placement
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.confirmed import ConfirmedSpec
-from infra.cost.usage import Usage
-from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.refusals import NAMESPACE, PROJECT_KEY
-from infra.spec import Label, Name, ProjectId, Spec, distinct, problem
-from infra.yaml_file import YamlFile, read
-
-SCHEMA = 1
-"""Version of the stack file's shape. A file of another version is refused, with what to do."""
-
-ENGINE_KEYS = ("config", "secretsprovider", "encryptionsalt", "encryptedkey")
-"""What the engine itself keeps at the top of a stack file. Not `environment`: it brings configuration in that no check could see.
-Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, read 2026-11."""
-
-
-STACK_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?")
-
+from infra.errors import Problem, ProblemsError, nearest
+from infra.spec import Name, distinct
+from infra.stack_file import FileSpec
+from infra.yaml_file import YamlFile
 
 SWEEP = "sweep"
 """What the sweep of a stack's jobs is called."""
-
-
-def check_stack_name(stack: str) -> None:
-    """
-    Raises:
-        SpecError: The name cannot be a part of physical names: bucket and account names are lower case, and no bucket may speak of Google.
-    """
-    if not STACK_NAME.fullmatch(stack) or "goog" in stack:
-        allowed = "1 to 40 of a-z, 0-9 and -, a letter first, no - at the end, without goog; for example asia-east1"
-        raise SpecError(
-            f"stack {stack!r}", [Problem("", "the name cannot be a part of resource names", allowed, "rename the file and the stack")]
-        )
 
 
 def _taken(whose: str) -> tuple[str, str]:
@@ -74,24 +45,7 @@ def _taken(whose: str) -> tuple[str, str]:
     return f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them", "a name of its own"
 
 
-def _region(value: object) -> object:
-    try:
-        places.check_region(str(value))
-    except places.UnknownPlace as error:
-        raise problem("is not a Google Cloud region", allowed=error.nearest or places.regions()) from None
-    return value
-
-
-def _version(value: object) -> object:
-    if value != SCHEMA or isinstance(value, bool):
-        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}, a number without quotes")
-    return value
-
-
-Region = Annotated[str, BeforeValidator(_region)]
-
-
-class StackSpec(Spec):
+class StackSpec(FileSpec):
     """What a region holds: one stack file."""
 
     later: ClassVar[dict[str, str]] = {
@@ -99,17 +53,8 @@ class StackSpec(Spec):
         "exceptions": "named exceptions to a rule, with an end date",
     }
 
-    project: ProjectId
-    """Project id: the engine's own key `gcp:project`."""
-    schema_version: Annotated[Literal[1], BeforeValidator(_version), Field(alias="schema")]
-    """Version of the file's shape: 1."""
-    region: Region
-    """Region that everything in this file lives in."""
-    environment: Literal["dev", "staging", "prod"]
-    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository,
-    clusters and node pools are protected."""
-    owner: Label
-    """Label of every resource that can carry one."""
+    kind: Literal["region"] = "region"
+    """What kind of stack it is: `region` holds everything in one region; `apps` holds what lives in a cluster of a region."""
     notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
     """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides."""
     network: NetworkSpec = NetworkSpec()
@@ -142,8 +87,6 @@ class StackSpec(Spec):
     total is then incomplete. (default: none)"""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
-    usage: Usage = Usage()
-    """Assumptions for the cost estimate."""
 
     @model_validator(mode="after")
     def _project_wide(self) -> Self:
@@ -323,16 +266,6 @@ class StackSpec(Spec):
         """What the file confirms by name."""
         return tuple(entry.confirmation for entry in self.confirmed)
 
-    def placement(self, stack: str) -> Placement:
-        """
-        Where the stack of that name stands.
-
-        Raises:
-            SpecError: The stack's name cannot be a part of physical names.
-        """
-        check_stack_name(stack)
-        return Placement(self.project, stack, self.region, self.environment, self.owner)
-
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
         ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
@@ -360,72 +293,9 @@ class StackSpec(Spec):
         return tuple(name for name, is_needed in needed.items() if is_needed)
 
     @classmethod
-    def load(cls, path: Path, name: str | None = None) -> Self:
-        """
-        Reads one stack file.
-
-        Raises:
-            SpecError: With every problem of the file.
-        """
-        file = read(path, name)
-        config = file.data.get("config")
-        foreign = [
-            Problem(
-                str(key),
-                "is not a key of a stack file",
-                allowed=", ".join(ENGINE_KEYS),
-                fix=f"move it under `config:` as `{NAMESPACE}{key}`" if str(key) in cls.model_fields else "",
-                line=file.line_of((key,)),
-            )
-            for key in file.data
-            if key not in ENGINE_KEYS
-        ]
-        if not isinstance(config, dict):
-            allowed = f"{PROJECT_KEY} and keys that begin with {NAMESPACE}"
-            line = file.line_of(("config",))
-            missing = Problem("config", "is missing, or is not a mapping of keys", allowed, "write one: accelform init", line)
-            raise SpecError(file.name, [*foreign, missing])
-        return cls._from_config(config, file, foreign)
-
-    @classmethod
-    def from_engine(cls, config: Mapping[str, str], name: str) -> Self:
-        """
-        Reads what the engine hands over: full keys to text, objects as JSON.
-
-        Raises:
-            SpecError: With every problem of the configuration.
-        """
-        parsed = {key: _parsed(key, text) for key, text in config.items() if not key.startswith("pulumi:")}
-        return cls._from_config(parsed, YamlFile(name, {"config": parsed}, {}), [])
-
-    @classmethod
-    def _from_config(cls, config: Mapping[str, Any], file: YamlFile, problems: list[Problem]) -> Self:
-        fields: dict[str, Any] = {}
-        problems = list(problems)
-        for key, value in config.items():
-            field = "project" if key == PROJECT_KEY else str(key).removeprefix(NAMESPACE)
-            if key != PROJECT_KEY and not str(key).startswith(NAMESPACE):
-                problems.append(_foreign_key(str(key), file.line_of(("config", key))))
-            elif field == "project" and key != PROJECT_KEY:
-                problems.append(Problem(field, f"is the engine's own key: write `{PROJECT_KEY}`", line=file.line_of(("config", key))))
-            else:
-                fields[field] = value
-        _check_version(fields, file)
-        notify = fields.get("notify")
-        region = fields.get("region")
-        context = {
-            "region": region if isinstance(region, str) and region in places.regions() else None,
-            "notify": notify,
-            "confirmed": by_name.read(fields.get("confirmed")),
-        }
-        try:
-            spec = cls.model_validate(fields, context=context)
-        except ValidationError as error:
-            problems += refusals.problems(cls, error, file)
-            raise SpecError(file.name, _in_file_order(problems)) from None
-        if problems:
-            raise SpecError(file.name, _in_file_order(problems))
-        return spec
+    def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
+        said = {"notify": fields.get("notify"), "confirmed": by_name.read(fields.get("confirmed"))}
+        return super().context(fields, file, folder) | said
 
 
 def _able(region: str) -> list[str]:
@@ -433,41 +303,3 @@ def _able(region: str) -> list[str]:
     able = {places.region_of(one.zone) for one in zones.every() if one.trust != "low"}
     able = {one for one in able if all(services.judge(service, one) == "works" for service in services.JOBS)}
     return sorted(able, key=lambda one: (places.continent_of(one) != places.continent_of(region), one))
-
-
-def _parsed(key: str, text: str) -> Any:
-    """The engine's text as data: objects and lists come as JSON. A scalar stays text: nobody can tell `1` from `"1"` any more."""
-    if text.startswith(("{", "[")):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return int(text) if key == f"{NAMESPACE}schema" and re.fullmatch(r"[0-9]{1,9}", text) else text
-
-
-def _foreign_key(key: str, line: int | None) -> Problem:
-    close = nearest(key.rpartition(":")[2], ["project", *keys.names(StackSpec)], 1)
-    right = "" if not close else PROJECT_KEY if close[0] == "project" else f"{NAMESPACE}{close[0]}"
-    return Problem(
-        key,
-        "is not a key of this project",
-        allowed=f"{PROJECT_KEY} and keys that begin with {NAMESPACE}",
-        fix=f"did you mean `{right}`?" if right else "",
-        line=line,
-    )
-
-
-def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
-    """A file of another version is not judged by this version's keys."""
-    version = fields.get("schema")
-    if isinstance(version, int) and not isinstance(version, bool) and version != SCHEMA:
-        what = "was written for a newer accelform" if version > SCHEMA else "is of a version that never was"
-        fix = "upgrade accelform" if version > SCHEMA else f"set {NAMESPACE}schema to {SCHEMA}"
-        line = file.line_of(("config", f"{NAMESPACE}schema"))
-        raise SpecError(
-            file.name, [Problem("schema", f"{refusals.show(version)}: the file {what}", allowed=str(SCHEMA), fix=fix, line=line)]
-        )
-
-
-def _in_file_order(problems: list[Problem]) -> list[Problem]:
-    return sorted(problems, key=lambda one: (one.line is None, one.line or 0))

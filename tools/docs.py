@@ -25,26 +25,35 @@ NOW = "1796083200"
 
 def schema() -> str:
     """JSON schema of a stack file, for editors: the engine's keys at the top, ours under `config`."""
+    from infra.apps import AppsSpec
     from infra.refusals import NAMESPACE, PROJECT_KEY
-    from infra.stack import ENGINE_KEYS, StackSpec
+    from infra.stack import StackSpec
+    from infra.stack_file import ENGINE_KEYS
 
-    spec = StackSpec.model_json_schema(by_alias=True)
-    names = {name: PROJECT_KEY if name == "project" else f"{NAMESPACE}{name}" for name in spec["properties"]}
-    config = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {names[name]: value for name, value in spec["properties"].items()},
-        "required": [names[name] for name in spec["required"]],
-    }
+    definitions: dict[str, object] = {}
+    kinds = {}
+    for kind in (StackSpec, AppsSpec):
+        spec = kind.model_json_schema(by_alias=True)
+        names = {name: PROJECT_KEY if name == "project" else f"{NAMESPACE}{name}" for name in spec["properties"]}
+        definitions |= spec["$defs"]
+        kinds[kind] = {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {names[name]: value for name, value in spec["properties"].items()},
+            "required": [names[name] for name in spec["required"]],
+        }
+    key = f"{NAMESPACE}kind"
+    is_apps = {"properties": {key: {"const": "apps"}}, "required": [key]}
+    config = {"if": is_apps, "then": kinds[AppsSpec], "else": kinds[StackSpec]}
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Accelform stack file",
-        "description": "What a region holds. Saved as stacks/Pulumi.<stack>.yaml.",
+        "description": "What a region holds, or what lives in its cluster. Saved as stacks/Pulumi.<stack>.yaml.",
         "type": "object",
         "additionalProperties": False,
         "properties": {key: {} for key in ENGINE_KEYS} | {"config": config},
         "required": ["config"],
-        "$defs": spec["$defs"],
+        "$defs": definitions,
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
@@ -80,22 +89,20 @@ def command(*arguments: str, skip: tuple[str, str] | None = None) -> str:
 
 def keys_table() -> str:
     """Every key of the stack file."""
-    from infra import keys
-    from infra.stack import StackSpec
+    from infra import stack_kinds
 
-    rows = ["| key | default | what it is |", "|---|---|---|"]
-    for key in keys.keys(StackSpec):
+    rows = ["| key | kind | default | what it is |", "|---|---|---|---|"]
+    for kind, key in stack_kinds.every_key():
         default = "*not yet*" if key.later else "**required**" if key.required else f"`{key.default}`" if key.default else ""
-        rows.append(f"| `{key.path}` | {default} | {key.later or key.description} |")
+        rows.append(f"| `{key.path}` | {kind} | {default} | {key.later or key.description} |")
     return "\n".join(rows)
 
 
 def not_yet_list() -> str:
     """What the full stack file has and this version refuses: whole parts, then keys of parts that are there."""
-    from infra import keys
-    from infra.stack import StackSpec
+    from infra import stack_kinds
 
-    later = [key for key in keys.keys(StackSpec) if key.later]
+    later = [key for _, key in stack_kinds.every_key() if key.later]
     whole = [f"`{key.path}` ({key.later})" for key in later if "." not in key.path]
     parts = [f"`{key.path}`" for key in later if "." in key.path]
     return "\n".join([f"- {', '.join(whole)}", f"- {', '.join(parts)}"])
@@ -121,10 +128,11 @@ def components_table() -> str:
     import ast
 
     rows = ["| component | is |", "|---|---|"]
-    for path in sorted((ROOT / "infra" / "components").glob("*.py")):
+    paths = [*sorted((ROOT / "infra" / "components").glob("*.py")), *sorted((ROOT / "infra" / "in_cluster").glob("*.py"))]
+    for path in paths:
         if path.stem not in ("__init__", "placement", "host", "tpu_host", "gpu_host"):
             words = " ".join(str(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))).split("\n\n")[0].split())
-            rows.append(f"| [`{path.stem}`](infra/components/{path.name}) | {words} |")
+            rows.append(f"| [`{path.stem}`](infra/{path.parent.name}/{path.name}) | {words} |")
     return "\n".join(rows)
 
 

@@ -93,7 +93,7 @@ def _compared(now: Checked, commit: Commit) -> Compared:
     then = _then(now.file, commit)
     wrong = then if isinstance(then, SpecError) else None
     before = then.estimate if isinstance(then, Checked) else None
-    return Compared(now.file.stack, difference(before, now.estimate), wrong, headroom(now.estimate, now.spec.budgets))
+    return Compared(now.file.stack, difference(before, now.estimate), wrong, headroom(now.estimate, now.budgets))
 
 
 def _gone(path: Path, commit: Commit) -> Compared:

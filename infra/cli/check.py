@@ -87,7 +87,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
         )
     out.print(made)
     out.print()
-    if spec.jobs:
+    if result.jobs:
         from infra.catalog.services import doubts
         from infra.cli.check_jobs import table
 
@@ -96,7 +96,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
             out.print(Text(line, "yellow"), soft_wrap=True)
         out.print()
     out.print(report.table(result.estimate))
-    for line in headroom.lines(headroom.headroom(result.estimate, spec.budgets)):
+    for line in headroom.lines(headroom.headroom(result.estimate, result.budgets)):
         out.print(Text(line))
     out.print()
     _print_rules(out, result)
@@ -114,7 +114,7 @@ def _print_rules(out: Console, result: Checked) -> None:
         mark = Text("holds", "green") if not count else Text(f"{count} finding{'s' * (count != 1)}", "red")
         rules.add_row(rule.name, mark, rule.description)
     out.print(rules)
-    for one in result.spec.confirmed:
+    for one in result.confirmed:
         out.print(Text(f"confirmed by name: {one.what} in {one.zone or one.region}: {one.because}"), soft_wrap=True)
     for finding in result.findings:
         out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"), soft_wrap=True)
@@ -149,10 +149,10 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             for resource in result.resources
         ],
         "jobs": check_jobs.as_json(result, _now()),
-        "unconfirmed": list(doubts(result.spec.region)) if result.spec.jobs else [],
+        "unconfirmed": list(doubts(result.spec.region)) if result.jobs else [],
         "cost": report.as_json(result.estimate),
-        "budgets": headroom.as_json(headroom.headroom(result.estimate, result.spec.budgets)),
-        "confirmed": [one.model_dump(mode="json") for one in result.spec.confirmed],
+        "budgets": headroom.as_json(headroom.headroom(result.estimate, result.budgets)),
+        "confirmed": [one.model_dump(mode="json") for one in result.confirmed],
         "rules": [
             {
                 "name": rule.name,

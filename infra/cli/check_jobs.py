@@ -28,7 +28,7 @@ def as_json(checked: Checked, now: float) -> list[dict[str, Any]]:
 
     plans = _plans(checked)
     found = []
-    for name, spec in checked.spec.jobs.items():
+    for name, spec in checked.jobs.items():
         usd = at_most(plans[name])
         found.append(
             {

@@ -69,12 +69,17 @@ def _say(what: str) -> None:
 
 def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
     """What each stack needs of its project."""
+    from infra import stack_kinds
+    from infra.apps import AppsSpec
     from infra.check import stack_files
     from infra.cli.needs import needs
     from infra.stack import StackSpec
 
     found = []
     for file in stack_files(names, folder):
-        spec = StackSpec.load(file.path)
+        spec = stack_kinds.load(file.path)
+        if isinstance(spec, AppsSpec):  # what a cluster's pods need of the project is what its nodes do
+            spec = spec.of_region
+        assert isinstance(spec, StackSpec)
         found.append((f"project {spec.project}, for stack {file.stack}", needs(spec)))
     return found

@@ -55,34 +55,35 @@ def _ordered(data: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _keys(topic: str | None) -> Answer:
-    from infra import keys
-    from infra.stack import StackSpec
+    from infra import stack_kinds
 
-    every = list(keys.keys(StackSpec))
+    every = list(stack_kinds.every_key())
     wanted = "" if topic is None else "project" if topic == "gcp:project" else topic.removeprefix("accelform:")
-    shown = [key for key in every if not wanted or _matches(key.path, wanted)]
+    shown = [(kind, key) for kind, key in every if not wanted or _matches(key.path, wanted)]
     if not shown:
-        close = nearest(wanted, [key.path for key in every])
+        close = nearest(wanted, [key.path for _, key in every])
         raise SpecError("explain", [Problem(wanted, "is not a key of the stack file", ", ".join(close), "accelform explain")])
     data = [
         {
             "key": key.path,
+            "kind": kind,
             "required": key.required,
             "default": key.default,
             "description": key.description,
             "later": key.later,
         }
-        for key in shown
+        for kind, key in shown
     ]
     rows = [
         (
             key.path,
+            kind,
             "not yet" if key.later else "required" if key.required else key.default,
             key.later or key.description,
         )
-        for key in shown
+        for kind, key in shown
     ]
-    return data, ("key", "default", "what it is"), rows
+    return data, ("key", "kind", "default", "what it is"), rows
 
 
 def _matches(path: str, wanted: str) -> bool:
@@ -94,12 +95,12 @@ def _matches(path: str, wanted: str) -> bool:
 
 def _stack(names: Sequence[str], folder: Path) -> Answer:
     """Each stack's values, and which of them nobody wrote."""
+    from infra import stack_kinds
     from infra.check import stack_files
-    from infra.stack import StackSpec
 
     data, rows = [], []
     for file in stack_files(names, folder):
-        for path, value, written in _values(StackSpec.load(file.path)):
+        for path, value, written in _values(stack_kinds.load(file.path)):
             data.append({"stack": file.stack, "key": path, "value": value, "default": not written})
             rows.append((file.stack, path, value, "" if written else "default"))
     return data, ("stack", "key", "value", ""), rows

@@ -41,7 +41,7 @@ class Answers:
 
 def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool) -> int:
     """Asks what was not said, writes the file, and reads it back: what does not pass is not kept."""
-    from infra.stack import check_stack_name
+    from infra.stack_file import check_stack_name
 
     answers = _complete(answers, ask=ask and sys.stdin.isatty())
     stack = answers.stack or str(answers.region)
@@ -94,7 +94,7 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
     from infra.components.tpu_offer import SliceType
     from infra.components.tpu_slice import RunLimit
     from infra.spec import Label, Member, Money, ProjectId
-    from infra.stack import Region
+    from infra.stack_file import Region
 
     missing: list[Problem] = []
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from infra.check import StackFile
     from infra.local.home import Home
     from infra.local.up import Place, Result
+    from infra.stack import StackSpec
 
 
 def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allow_replace: Sequence[str] = (), as_json: bool) -> int:
@@ -34,7 +35,10 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
-        results = [up.up(place, stack.stack, progress, refresh=bool(release), allow_replace=allowed[stack.stack]) for stack in stacks]
+        results = []
+        for file in stacks:
+            replaces = allowed.get(file.stack, ())
+            results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
     seconds = time.monotonic() - started
     if as_json:
         print_json(_json(place, results, seconds))
@@ -53,9 +57,8 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
 def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, list[str]]:
     """Node pools that may be made anew, by stack: those that its file names, and those of *named* that it has."""
     from infra.errors import Problem, SpecError
-    from infra.stack import StackSpec
 
-    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    specs = _regions(stacks)
     known = sorted({name for spec in specs.values() for name in spec.node_pools})
     if wrong := [name for name in named if name not in known]:
         allowed = ", ".join(known) or "none has one"
@@ -66,16 +69,24 @@ def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, lis
     }
 
 
+def _regions(stacks: Sequence[StackFile]) -> dict[str, StackSpec]:
+    """Those of the stacks that hold a region."""
+    from infra import stack_kinds
+    from infra.stack import StackSpec
+
+    specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
+    return {stack: spec for stack, spec in specs.items() if isinstance(spec, StackSpec)}
+
+
 def _released(stacks: Sequence[StackFile], release: Sequence[str], sandbox: str) -> list[str]:
     """Ends the holds on endpoints of those names, in every stack that has one; `all`: every hold."""
     from infra.cli import rollout
     from infra.cli.rollout import ALL
     from infra.errors import Problem, SpecError
-    from infra.stack import StackSpec
 
     if not release:
         return []
-    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    specs = _regions(stacks)
     known = sorted({name for spec in specs.values() for name in spec.endpoints})
     wrong = [name for name in release if name != ALL and name not in known]
     if wrong:
@@ -106,7 +117,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
         gone = _standing(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
-            results = [up.down(place, stack, progress) for stack in gone]
+            results = [up.down(place, stack, progress) for stack in up.apps_first(place, gone)]
             left = up.left_over(place) if set(gone) == set(standing) else []
         everything = set(gone) == set(standing) and not left
         if everything:
@@ -165,12 +176,13 @@ def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
 
 def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     """The checkout that we are in, and the stack files that are meant: those of its own folder, unless another is named."""
+    from infra import stack_kinds
     from infra.check import stack_files
     from infra.cli.app import STACKS
     from infra.local import project
 
     root = project.checkout(Path.cwd())
-    return root, stack_files(names, root / STACKS if folder == STACKS else folder)
+    return root, stack_kinds.in_order(stack_files(names, root / STACKS if folder == STACKS else folder))
 
 
 def _standing(names: Sequence[str], home: Home, command: str) -> list[str]:

@@ -198,6 +198,8 @@ class Cluster(pulumi.ComponentResource):
     cluster: gcp.container.Cluster
     account: gcp.serviceaccount.Account
     """Who its nodes are, those of pools too."""
+    endpoint: pulumi.Output[str]
+    """DNS name of its control plane."""
     project: str
     location: str
     ready: list[pulumi.Resource]
@@ -231,6 +233,7 @@ class Cluster(pulumi.ComponentResource):
             self._declare(name, spec, placement, network)
             if spec.own_nodes:
                 self.ready.append(self._system_pool(name, spec, placement))
+        self.endpoint = self.cluster.control_plane_endpoints_config.apply(lambda found: found.dns_endpoint_config.endpoint)
         self.register_outputs({"cluster": self.cluster.id, "location": self.location})
 
     def _read(self, name: str, existing: str, child: pulumi.ResourceOptions) -> None:

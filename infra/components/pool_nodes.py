@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from infra.catalog import gpu_machines
+from infra.catalog.gpu import gpu
 from infra.catalog.gpu_machines import Attached, GpuMachine, boot_disk_type
 from infra.catalog.tpu import TpuShape
 from infra.components.tpu_host import BOOT_DISK_TYPE
@@ -40,6 +41,18 @@ def boot_disk(host: Host) -> str:
 def gpus_of(host: GpuMachine | Attached) -> int:
     """GPUs of one node."""
     return host.counted if isinstance(host, GpuMachine) else host.gpus
+
+
+def accelerators(host: Host, partition: str | None, clients: int) -> int:
+    """
+    Accelerators that pods see on one node: chips; GPUs, or the parts that they are cut into; each as often as it is shared.
+
+    Sources: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and .../concepts/timesharing-gpus, read 2026-11.
+    """
+    if isinstance(host, TpuShape):
+        return host.chips_per_host
+    parts = gpu(host.accelerator_type).partitions[partition] if partition else 1
+    return gpus_of(host) * parts * clients
 
 
 def local_ssds(host: Host) -> tuple[int, ...]:

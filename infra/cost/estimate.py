@@ -99,5 +99,7 @@ def _lines(resource: Declared, context: Context) -> Iterator[LineItem]:
         yield free(resource.name, short(resource), "IAM is free")
     elif resource.type in LINES:
         yield from LINES[resource.type](resource, context)
+    elif resource.type.startswith(gke.OBJECTS):
+        yield free(resource.name, short(resource), "is in the cluster: its nodes are billed where they are declared")
     else:
         yield unknown(resource.name, short(resource), NO_PRICE.get(resource.type, f"{resource.type} is in no price table"))

@@ -19,6 +19,8 @@ from infra.declared import UNKNOWN, Declared
 
 CLUSTER = "gcp:container/cluster:Cluster"
 POOL = "gcp:container/nodePool:NodePool"
+OBJECTS = "kubernetes:"
+"""How types of what is in a cluster begin."""
 ZONE = re.compile(r"[a-z]+(?:-[a-z]+)+[0-9]+-[a-z0-9]+")
 DEFAULT_MACHINE_TYPE, DEFAULT_DISK_GIB = "e2-medium", 100
 """What the API makes where nothing is said. Source: discovery document of container.v1, `NodeConfig`."""

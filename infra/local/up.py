@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
+from infra import stack_kinds
+from infra.apps import AppsSpec
 from infra.check import StackFile
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
-from infra.errors import AccelformError, ExitCode
+from infra.errors import AccelformError, ExitCode, MachineError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
@@ -25,13 +27,17 @@ from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
-from infra.stack import StackSpec, check_stack_name
+from infra.stack_file import FileSpec, check_stack_name
 
 PACK = "infra/policy"
+GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
+"""What is in a cluster that does not answer is taken as gone with it: a destroy must end, however sick the cluster is.
+Source: https://www.pulumi.com/registry/packages/kubernetes/api-docs/provider/, read 2026-11."""
 OBJECT = re.compile(r"b/(?P<bucket>[^/]+)/o/(?P<name>[^#]+)(?:#(?P<old>[0-9]+))?")
 """An object in the sandbox, or an older version of it."""
 CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.].*")
 """Holds and journals. See `names.holds`."""
+REFERENCE = "pulumi:pulumi:StackReference"
 BUCKET = "gcp:storage/bucket:Bucket"
 POOL = "accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::"
 """What the URN of a pool with accelerators holds."""
@@ -99,7 +105,8 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
     """
     for stack in stacks:
         check_stack_name(stack.stack)
-    specs = {stack.stack: StackSpec.load(stack.path) for stack in stacks}
+    specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
+    _check_regions(specs, standing(Home.of(root)))
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
@@ -110,6 +117,39 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
         else:
             check_stays(name, outputs(state), spec)
     return place
+
+
+def _check_regions(specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
+    """
+    Raises:
+        MachineError: What lives in a cluster would be made before the cluster's region.
+    """
+    for stack, spec in specs.items():
+        if isinstance(spec, AppsSpec) and spec.region_stack not in specs and spec.region_stack not in standing:
+            raise MachineError(
+                f"stack {stack} lives in a cluster of stack {spec.region_stack}, which is not up\n"
+                f"  fix: accelform up {spec.region_stack} {stack}"
+            )
+
+
+def apps_first(place: Place, stacks: Sequence[str]) -> list[str]:
+    """
+    The stacks in the order in which they are taken away: what lives in a cluster before the cluster.
+
+    Raises:
+        MachineError: Something that stays lives in one that would go.
+    """
+    lives = {stack: references(_state(place, stack)) for stack in standing(place.home)}
+    for stack, regions in lives.items():
+        if stack not in stacks and (gone := sorted(regions & set(stacks))):
+            raise MachineError(f"stack {stack} lives in a cluster of stack {gone[0]}\n  fix: accelform down {' '.join([*stacks, stack])}")
+    return sorted(stacks, key=lambda stack: not lives.get(stack))
+
+
+def references(state: Mapping[str, Any] | None) -> set[str]:
+    """Stacks whose outputs a state's stack reads."""
+    resources = ((state or {}).get("deployment") or {}).get("resources") or []
+    return {one["inputs"]["name"].rpartition("/")[2] for one in resources if one["type"] == REFERENCE}
 
 
 def prepare_down(root: Path, stacks: Sequence[str], progress: Progress) -> Place:
@@ -222,7 +262,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
         raise UpdateError(f"stack {stack}: a run of it does not end, and nothing was destroyed: {error}") from None
     _forget(place, stack, _buckets(place, stack))
     with _begun(place, stack):
-        done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress)
+        done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress, GONE)
         _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
     _pulumi(place, ["stack", "rm", stack, "--yes", "--preserve-config"], f"stack {stack}: cannot be removed")
     (place.home.stacks / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
@@ -296,7 +336,7 @@ def clear(home: Home) -> None:
     shutil.rmtree(home.folder, ignore_errors=True)
 
 
-def check_stays(stack: str, recorded: Mapping[str, Any], spec: StackSpec) -> None:
+def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None:
     """
     A stack stays where it was made: elsewhere everything would be replaced, data too.
 
@@ -364,12 +404,14 @@ def _note(place: Place, stack: str) -> Path:
     return place.home.folder / "begun" / stack
 
 
-def _run(place: Place, arguments: list[str], stack: str, title: str, progress: Progress) -> events.Outcome:
+def _run(
+    place: Place, arguments: list[str], stack: str, title: str, progress: Progress, env: Mapping[str, str] | None = None
+) -> events.Outcome:
     with progress.steps(title, lines=arguments[0] != "preview") as step:
         return events.run(
             [*arguments, "--stack", stack],
             engine=place.engine,
-            env=place.home.env(place.engine),
+            env={**place.home.env(place.engine), **(env or {})},
             folder=place.home.project,
             step=step,
         )

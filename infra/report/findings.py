@@ -76,7 +76,7 @@ def _budgets(checked: Checked) -> Iterator[Html]:
     from infra.cost.headroom import headroom, lines
 
     yield h("h3", "Budgets")
-    for one in headroom(checked.estimate, checked.spec.budgets):
+    for one in headroom(checked.estimate, checked.budgets):
         over = "over" if one.over in ("yes", "may be") else None
         yield h("ul", *(h("li", line.strip(), class_=over) for line in lines([one])))
 

@@ -1,15 +1,17 @@
-"""Whatever an example stack declares that runs has a price where it stands, bought the way it is bought."""
+"""Whatever an example stack declares that runs has a price where it stands, bought the way it is bought, and its budget holds what is expected."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from infra.catalog import machine_prices, places, prices, tpu
 from infra.catalog.gpu_machines import by_machine_type
-from infra.check import check, place, stack_files
+from infra.check import Checked, StackFile, check, place, stack_files
 from infra.declared import Declared
 from infra.errors import SpecError
 
@@ -18,7 +20,15 @@ EXAMPLES = sorted([*stack_files([], ROOT / "stacks"), *stack_files([], ROOT / "d
 REFUSED = {"dreams"}
 """Examples of what is refused: they declare nothing."""
 
+HIGH = re.compile(r"monthly: # expected: ([\d,]+) USD a month\. High: ([\d,]+) USD")
+
 WAYS = {"STANDARD": "on-demand", "SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
+
+
+@cache
+def checked(file: StackFile) -> Checked:
+    """An example, which is judged once for all tests here."""
+    return check(file)
 
 
 def way_of(resource: Declared) -> str:
@@ -78,12 +88,24 @@ def test_every_example_is_priced(file):
         with pytest.raises(SpecError):
             check(file)
     else:
-        assert unpriced(check(file).resources) == []
+        assert unpriced(checked(file).resources) == []
 
 
 def test_examples_hold_something_that_runs():
     """The test above has something to look at."""
-    assert [one for file in EXAMPLES if file.stack not in REFUSED for one in held(check(file).resources)]
+    assert [one for file in EXAMPLES if file.stack not in REFUSED for one in held(checked(file).resources)]
+
+
+@pytest.mark.parametrize("file", [file for file in EXAMPLES if file.path.parent.name == "stacks"], ids=lambda file: file.stack)
+def test_the_regions_are_expected_to_stay_within_their_budgets(file):
+    """The total is complete, the month's budget holds what is expected, and what the file says of both amounts is so."""
+    estimate = checked(file).estimate
+    _, expected, high = estimate.total
+    (amount,) = [one.amount.amount for one in checked(file).spec.budgets.values() if one.period is None]
+    assert estimate.complete
+    assert expected <= amount
+    if "# expected" in (text := file.path.read_text(encoding="utf-8")):
+        assert HIGH.findall(text) == [(f"{expected:,.0f}", f"{high:,.0f}")]
 
 
 def machine(machine_type: str, zone: str, model: str, **inputs: object) -> Declared:

@@ -28,7 +28,7 @@ def test_shows_what_is_made_where_at_what_cost_and_which_rules_hold(accelform: A
 def test_checks_every_stack_where_none_is_named(accelform: Accelform) -> None:
     """Without a name, all of the folder."""
     data = accelform("check", "--json").data
-    assert [one["stack"] for one in data["stacks"]] == ["asia-east1", "us-east5"]
+    assert [one["stack"] for one in data["stacks"]] == ["asia-east1", "europe-west4", "us-central1", "us-east5"]
     assert data["exit_code"] == 0
 
 
@@ -84,10 +84,10 @@ def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform
 
     declare = infra.program.declare
 
-    def astray(spec: Any, stack: str) -> None:
+    def astray(spec: Any, stack: str, cloud: Any) -> None:
         from infra import gcp
 
-        declare(spec, stack)
+        declare(spec, stack, cloud)
         gcp.storage.Bucket("astray", location="US")
 
     monkeypatch.setattr(infra.program, "declare", astray)

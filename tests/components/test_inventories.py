@@ -1,7 +1,9 @@
 """
-Each component, by inventory: what a stack file makes it declare. One file a component: `inventories/<component>.yaml`.
+Each component, by inventory: what a stack file makes it declare. One file a component: `inventories/<component>.yaml`, here and in
+`tests/in_cluster`.
 
-An inventory counts every resource under its component, and pins only the inputs that matter.
+An inventory counts every resource under its component, and pins only the inputs that matter. One of what lives in a cluster says the
+region's file too.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from ruamel.yaml import YAML
 
 from infra.collect import collect
 from infra.declared import UNKNOWN, Declared
-from infra.program import declare
-from infra.stack import StackSpec
+from infra.stack_kinds import declare, load
 
-INVENTORIES = sorted((Path(__file__).parent / "inventories").glob("*.yaml"))
+ROOMS = ("components", "in_cluster")
+TESTS = Path(__file__).parent.parent
+INVENTORIES = sorted(path for room in ROOMS for path in (TESTS / room / "inventories").glob("*.yaml"))
 CASES = [
     pytest.param(path.stem, case, id=f"{path.stem}-{name}")
     for path in INVENTORIES
@@ -55,11 +58,20 @@ def only(wanted: Any, got: Any) -> Any:
     return got
 
 
+def keys(said: dict[str, Any]) -> dict[str, Any]:
+    """Keys of an inventory as a stack file has them."""
+    return {("gcp:project" if key == "project" else f"accelform:{key}"): value for key, value in said.items()}
+
+
 @pytest.mark.parametrize(("component", "case"), CASES)
 def test_declares_its_inventory(component: str, case: dict[str, Any], base: dict[str, Any], stack_file: Any) -> None:
     """Each stack file declares exactly what its inventory counts, with the inputs that it names."""
-    config = base | {("gcp:project" if key == "project" else f"accelform:{key}"): value for key, value in case["config"].items()}
-    spec = StackSpec.load(stack_file(config))
+    config = base | keys(case["config"])
+    if "region" in case:
+        stack_file(base | keys(case["region"]), "there")
+        config = {key: value for key, value in config.items() if key != "accelform:budgets"}
+        config |= keys({"region": case["region"].get("region", base["accelform:region"]), "kind": "apps", "region_stack": "there"})
+    spec = load(stack_file(config))
     declared = under(collect(lambda: declare(spec, "try"), "try"), component)
 
     assert Counter(one.type for one in declared) == case["counts"]
@@ -71,27 +83,7 @@ def test_declares_its_inventory(component: str, case: dict[str, Any], base: dict
 
 
 def test_every_component_has_an_inventory() -> None:
-    """Every component's file has an inventory of its name."""
-    import infra.components
-
-    folder = Path(next(iter(infra.components.__path__)))
-    files = {path.stem for path in folder.glob("*.py")} - {
-        "__init__",
-        "alerts",
-        "placement",
-        "registered",
-        "rollout",
-        "host",
-        "tpu_host",
-        "gpu_host",
-        "gpu_offer",
-        "tpu_offer",
-        "vertex_offer",
-        "images",
-        "job_machine",
-        "maintenance",
-        "pool_checks",
-        "pool_nodes",
-        "pool_parts",
-    }
+    """Every file that declares a component has an inventory of its name."""
+    infra = TESTS.parent / "infra"
+    files = {path.stem for room in ROOMS for path in (infra / room).glob("*.py") if "(pulumi.ComponentResource)" in path.read_text("utf-8")}
     assert files == {path.stem for path in INVENTORIES}

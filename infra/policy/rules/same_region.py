@@ -10,14 +10,17 @@ from infra.policy.locations import FREE_KEYS, GLOBAL_TYPES, OWN_PLACE, WORDS_OF_
 from infra.policy.rule import Broken, Rule
 
 GLOBAL = "global"
+NOWHERE = ("pulumi:", "kubernetes:")
+"""Types whose resources need not name a place: the engine's own (a provider may name a default one), and what is in a cluster, which stands
+where the cluster does."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Places that are elsewhere, that are not known, or that are not said."""
-    if resource.is_component or resource.type == "pulumi:pulumi:Stack":
+    if resource.is_component:
         return
-    of_provider = resource.type.startswith("pulumi:providers:")  # it may name a default place, and need not
-    if not of_provider and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
+    has_place = not resource.type.startswith(NOWHERE)
+    if has_place and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
         if key not in WORDS_OF_PEOPLE:

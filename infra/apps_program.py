@@ -1,0 +1,35 @@
+"""What lives in a region's cluster, from its stack file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pulumi
+
+from infra import kubernetes
+from infra.apps import AppsSpec
+from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.in_cluster.namespace import Namespace
+
+ENDPOINTS = "cluster_endpoints"
+"""Output of a region's stack: DNS names of the control planes of its clusters."""
+
+
+def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
+    """Declares everything that *spec* says, named after *stack*, in *cloud*."""
+    placement = replace(spec.placement(stack), provider=cloud.provider)
+    region = pulumi.StackReference(f"{pulumi.get_organization()}/{pulumi.get_project()}/{spec.region_stack}")
+    project_number = region.require_output("project_number")
+    key = spec.cluster_key
+    endpoint = region.require_output(ENDPOINTS).apply(lambda found: found[key])
+    cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
+    inside = pulumi.ResourceOptions(providers=[cluster])
+
+    for name, namespace in spec.namespaces.items():
+        Namespace(name, namespace, placement=placement, opts=inside)
+
+    pulumi.export("cloud", cloud.name or region.require_output("cloud"))
+    pulumi.export("project", spec.project)
+    pulumi.export("region", spec.region)
+    pulumi.export("region_stack", spec.region_stack)
+    pulumi.export("cluster", key)

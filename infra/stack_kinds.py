@@ -1,0 +1,115 @@
+"""The kinds of stacks: which spec reads a file, and which program makes it so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from infra.check import StackFile
+from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.errors import Problem, SpecError, nearest
+from infra.keys import Key
+from infra.refusals import NAMESPACE, show
+from infra.stack_file import KINDS, REGION, FileSpec
+from infra.yaml_file import read
+
+KEY = f"{NAMESPACE}kind"
+
+
+def load(path: Path, name: str | None = None) -> FileSpec:
+    """
+    Reads one stack file of any kind.
+
+    Raises:
+        SpecError: With every problem of the file.
+    """
+    file = read(path, name)
+    config = file.data.get("config")
+    return spec_of(config if isinstance(config, dict) else {}, file.name, file.line_of(("config", KEY))).load(path, name)
+
+
+def in_order(files: Sequence[StackFile]) -> list[StackFile]:
+    """
+    The stacks as they are made: what lives in a region's cluster after the region.
+
+    Raises:
+        SpecError: A file is no stack file, or of no known kind.
+    """
+    return sorted(files, key=lambda one: list(KINDS).index(str(kind_of(one.path))))
+
+
+def kind_of(path: Path, name: str | None = None) -> str:
+    """
+    What kind of stack a file is of.
+
+    Raises:
+        SpecError: It is no stack file, or of no known kind.
+    """
+    file = read(path, name)
+    config = file.data.get("config")
+    return str(spec_of(config if isinstance(config, dict) else {}, file.name, file.line_of(("config", KEY))).model_fields["kind"].default)
+
+
+def from_engine(config: Mapping[str, str], name: str, folder: Path) -> FileSpec:
+    """
+    Reads what the engine hands over.
+
+    Args:
+        folder: Where the files of other stacks are.
+
+    Raises:
+        SpecError: With every problem of the configuration.
+    """
+    return spec_of(config, name).from_engine(config, name, folder)
+
+
+def spec_of(config: Mapping[str, Any], file: str, line: int | None = None) -> type[FileSpec]:
+    """
+    The spec that reads the configuration, by its key `kind`.
+
+    Raises:
+        SpecError: There is no such kind.
+    """
+    from infra.apps import AppsSpec
+    from infra.stack import StackSpec
+
+    kind = config.get(KEY, REGION)
+    if not isinstance(kind, str) or kind not in KINDS:
+        close = nearest(kind, KINDS) if isinstance(kind, str) else []
+        raise SpecError(file, [Problem("kind", f"{show(kind)} is no kind of stack", ", ".join(close or KINDS), line=line)])
+    found: dict[str, type[FileSpec]] = {REGION: StackSpec, "apps": AppsSpec}
+    return found[kind]
+
+
+def every_key() -> Iterator[tuple[str, Key]]:
+    """Every key of every kind of file, with its kind: empty for those that all kinds have."""
+    from infra.apps import AppsSpec
+    from infra.keys import keys
+    from infra.stack import StackSpec
+
+    shared = {key.path.partition(".")[0] for key in keys(FileSpec)} - {"kind"}
+    for spec in (StackSpec, AppsSpec):
+        kind = str(spec.model_fields["kind"].default)
+        for key in keys(spec):
+            is_shared = key.path.partition(".")[0] in shared
+            if kind == REGION or not is_shared:
+                yield "" if is_shared else kind, key
+
+
+def declare(spec: FileSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
+    """Declares everything that *spec* says, named after *stack*, in *cloud*."""
+    from infra.apps import AppsSpec
+    from infra.stack import StackSpec
+
+    match spec:
+        case StackSpec():
+            from infra.program import declare as declare_region
+
+            declare_region(spec, stack, cloud)
+        case AppsSpec():
+            from infra.apps_program import declare as declare_apps
+
+            declare_apps(spec, stack, cloud)
+        case _:
+            raise AssertionError(f"no program for a {type(spec).__name__}")
