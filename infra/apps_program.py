@@ -19,7 +19,6 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     """Declares everything that *spec* says, named after *stack*, in *cloud*."""
     placement = replace(spec.placement(stack), provider=cloud.provider)
     region = pulumi.StackReference(f"{pulumi.get_organization()}/{pulumi.get_project()}/{spec.region_stack}")
-    project_number = region.require_output("project_number")
     key = spec.cluster_key
     endpoint = region.require_output(ENDPOINTS).apply(lambda found: found[key])
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
