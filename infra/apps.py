@@ -16,6 +16,9 @@ from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationI
 
 from infra import names
 from infra.catalog import confirmed as by_name
+from infra.catalog.nodes import Node
+from infra.catalog.pods import PodNeed, judge
+from infra.components import pool_shape
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
@@ -75,7 +78,7 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := [*self._classes()]:
+        if problems := list(self._classes()) or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -106,6 +109,33 @@ class AppsSpec(FileSpec):
             if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
                 message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
                 yield Problem(f"confirmed.{number}", message, fix="remove it")
+
+    def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
+        yield from ()
+
+    def _held(self) -> Iterator[Problem]:
+        """Pods that no node of the cluster can hold, whatever else is on it; on Autopilot nodes come as pods ask."""
+        if not self.cluster_spec.own_nodes:
+            return
+        nodes = self.nodes
+        for path, pod in self.pods():
+            fit = judge(PodNeed.of(pod), nodes)
+            if not fit.holds and nodes:
+                near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))
+                yield Problem(path, "is a pod that no node of the cluster can hold", f"nearest: {' | '.join(near[:3])}")
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """One node of every pool and class of the cluster, in each of its zones."""
+        spec, region = self.cluster_spec, self.of_region
+        made = [pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region)]
+        for name, pool in self.node_pools.items():
+            streams = spec.image_streaming
+            made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
+        for name, ladder in self.compute_classes.items():
+            made.append(compute_class.nodes(name, ladder, self.region, self.confirmations, image_streaming=spec.image_streaming))
+        return tuple(node for nodes in made for node in nodes)
 
     @property
     def of_region(self) -> StackSpec:

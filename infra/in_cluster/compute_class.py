@@ -9,8 +9,9 @@ Sources: https://docs.cloud.google.com/kubernetes-engine/docs/concepts/about-cus
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Self
 
 import pulumi
@@ -21,6 +22,8 @@ from infra.catalog import confirmed, gpu_zones, zones
 from infra.catalog.accelerator import accelerator
 from infra.catalog.fits import Verdict, judge
 from infra.catalog.fits_thing import meant
+from infra.catalog.nodes import Gpus, Node, Taint
+from infra.catalog.nodes import node as pool_node
 from infra.catalog.places import region_of
 from infra.catalog.tpu import TpuShape
 from infra.catalog.wish import Provisioning, Wish
@@ -32,7 +35,7 @@ from infra.components.pool_checks import FAMILIES_BEYOND, FIELD_OF
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
 from infra.errors import Problem, ProblemsError
 from infra.findings import Found
-from infra.in_cluster.seat import RESOURCES, Seat
+from infra.in_cluster.seat import POOL_LABEL, RESOURCES, Seat
 from infra.kubernetes import Object
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, problem
 
@@ -281,6 +284,41 @@ def seat(name: str, spec: ComputeClassSpec, pools: Mapping[str, NodePoolSpec]) -
     if spot:
         tolerations.append({"key": SPOT, "operator": "Equal", "value": "true", "effect": "NoSchedule"})
     return Seat(name, {CLASS: name}, tuple(tolerations), RESOURCES[kind], spec.accelerators, spec.hosts, spot, host.accelerator_type)
+
+
+def nodes(
+    name: str, spec: ComputeClassSpec, region: str, sure: Sequence[confirmed.Confirmation] = (), *, image_streaming: bool = True
+) -> tuple[Node, ...]:
+    """
+    The nodes that GKE makes for a class: one for each way in each zone, in pools whose names nobody knows before.
+
+    Args:
+        sure: What the file confirms.
+        image_streaming: Of the cluster; it costs memory.
+    """
+    host = spec.host
+    taint = pool_nodes.TAINTS["tpu" if isinstance(host, TpuShape) else "gpu"]
+    found = []
+    for way, zone in dict.fromkeys((rung.way, zone) for rung in spec.rungs(region, sure) for zone in rung.zones):
+        made = pool_node(
+            f"compute class {name}",
+            machine_type=host.machine_type,
+            pool="",
+            zone=zone,
+            disk_gib=spec.disk_gib,
+            disk_type=pool_nodes.boot_disk(host),
+            gpus=None if isinstance(host, TpuShape) else Gpus(host.accelerator_type, pool_nodes.gpus_of(host), driver=spec.driver),
+            topology=host.topology if isinstance(host, TpuShape) else "",
+            local_ssds=0 if isinstance(host, TpuShape) else pool_nodes.bundled_ssds(host),
+            image_streaming=image_streaming,
+            provisioning=way,
+            reservation=(spec.reservation or "") if way == "reservation" else "",
+            labels={CLASS: name},
+            taints=[Taint(CLASS, name), Taint(taint, "present"), *([Taint(SPOT, "true")] if way == "spot" else [])],
+        )
+        known = {key: value for key, value in made.labels.items() if key != POOL_LABEL}
+        found.append(replace(made, labels=MappingProxyType(known), undecided=made.undecided | {POOL_LABEL}))
+    return tuple(found)
 
 
 # What speaks against it.

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from infra import stack_kinds
 from infra.catalog.confirmed import Confirmation
+from infra.catalog.pods import PodNeed, judge
 from infra.check import StackFile, check
 from infra.components.node_pool import NodePoolSpec
 from infra.errors import ProblemsError, SpecError
-from infra.in_cluster.compute_class import ComputeClassSpec, Rung, quota, seat, spec_of, warnings
+from infra.in_cluster.compute_class import ComputeClassSpec, Rung, nodes, quota, seat, spec_of, warnings
 
 Write = Callable[..., Path]
 US_EAST5 = "us-east5"
@@ -172,6 +173,21 @@ def test_a_pod_names_the_class_and_tolerates_what_its_nodes_carry() -> None:
     assert (sure.spot, sure.resource) == (False, "nvidia.com/gpu")
     pool = NodePoolSpec.model_validate(L4 | {"cluster": "main", "provisioning": "spot", "autoscale": {"max": 1}})
     assert seat("answers", read(L4 | {"provisioning": ["on-demand"], "node_pools": ["l4"]}, CENTRAL), {"l4": pool}).spot
+
+
+def test_what_a_pod_of_the_class_says_fits_the_nodes_that_are_made_for_it_and_no_other_pod_does() -> None:
+    """One node for each way in each zone, kept by the taint of the class; what a pod asks for must be on one of them."""
+    ladder = read(LADDER)
+    made = nodes("answers", ladder, US_EAST5)
+    assert len(made) == 5
+    assert {node.labels[CLASS] for node in made} == {"answers"}
+    one = seat("answers", ladder, {})
+    container = {"name": "serve", "resources": {"limits": one.amounts()}}
+    assert len(judge(PodNeed.of(one.pod({"containers": [container]})), made).holds) == 5
+    assert not judge(PodNeed.of({"containers": [container]}), made).holds
+    large = {"name": "serve", "resources": {"limits": one.amounts(4)}}
+    [(_, why), *_] = judge(PodNeed.of(one.pod({"containers": [large]})), made).near
+    assert why == ("asks for 4 google.com/tpu; a node of compute class answers has 1",)
 
 
 # Beside the region's file.
