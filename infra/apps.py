@@ -13,6 +13,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
+from infra import names
+from infra.catalog.nodes import Node
+from infra.catalog.pods import PodNeed, judge
+from infra.components import pool_shape
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
@@ -65,6 +69,8 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
+        if problems := list(self._held()):
+            raise ProblemsError(problems)
         return self
 
     def _of(self, region: StackSpec) -> Iterator[Problem]:
@@ -85,6 +91,31 @@ class AppsSpec(FileSpec):
             if name in SYSTEM_NAMESPACES or name.startswith(("kube-", "gke-", "gmp-")):
                 yield Problem(f"namespaces.{name}", "is a namespace of the cluster's own", "another name", "rename it")
 
+    def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
+        yield from ()
+
+    def _held(self) -> Iterator[Problem]:
+        """Pods that no node of the cluster can hold, whatever else is on it; on Autopilot nodes come as pods ask."""
+        if not self.cluster_spec.own_nodes:
+            return
+        nodes = self.nodes
+        for path, pod in self.pods():
+            fit = judge(PodNeed.of(pod), nodes)
+            if not fit.holds and nodes:
+                near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))
+                yield Problem(path, "is a pod that no node of the cluster can hold", f"nearest: {' | '.join(near[:3])}")
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """One node of every pool of the cluster, in each of its zones."""
+        spec, region = self.cluster_spec, self.of_region
+        made = [pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region)]
+        for name, pool in self.node_pools.items():
+            streams = spec.image_streaming
+            made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
+        return tuple(node for nodes in made for node in nodes)
+
     @property
     def of_region(self) -> StackSpec:
         """The region's file."""
@@ -103,6 +134,12 @@ class AppsSpec(FileSpec):
     def node_pools(self) -> dict[str, NodePoolSpec]:
         """Node pools of the cluster, by name."""
         return {name: pool for name, pool in self.of_region.node_pools.items() if pool.cluster == self.cluster_key}
+
+    @property
+    def buckets(self) -> dict[str, str]:
+        """Names of the region's buckets: `data`, `models`."""
+        said = {"data": self.of_region.storage.data, "models": self.of_region.storage.models}
+        return {key: one.existing or names.bucket(self.project, self.region_stack, key) for key, one in said.items()}
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
+    pulumi.export("project_number", budgets.project_number)
     pulumi.export("region", spec.region)
     pulumi.export("data_bucket", pulumi.Output.concat("gs://", storage.data.name))
     pulumi.export("models_bucket", pulumi.Output.concat("gs://", storage.models.name))

@@ -9,7 +9,7 @@ from typing import Any
 
 from infra import names
 from infra.catalog.tpu import TpuShape
-from infra.components import pool_nodes
+from infra.components import pool_nodes, pool_shape
 from infra.components.node_pool import NodePoolSpec
 
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -62,7 +62,7 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
     taints = [
         {"key": pool_nodes.TAINTS[kind], "operator": "Exists", "effect": "NoSchedule"},
         *(
-            {"key": one.key, "operator": "Equal", "value": one.value, "effect": EFFECTS[one.effect]}
+            {"key": one.key, "operator": "Equal", "value": one.value, "effect": pool_shape.EFFECTS[one.effect]}
             for one in pool.taints
             if one.effect != "prefer-no-schedule"
         ),
@@ -77,7 +77,3 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         pool.provisioning == "spot",
         host.accelerator_type,
     )
-
-
-EFFECTS = {"no-schedule": "NoSchedule", "prefer-no-schedule": "PreferNoSchedule", "no-execute": "NoExecute"}
-"""Effects of taints as Kubernetes has them; the container API has its own words."""
