@@ -12,6 +12,7 @@ from infra.components.cluster import ClusterSpec, SystemPoolSpec
 from infra.components.node_pool import NodePoolSpec
 
 EFFECTS = {"no-schedule": "NoSchedule", "prefer-no-schedule": "PreferNoSchedule", "no-execute": "NoExecute"}
+"""Effects of taints as Kubernetes has them; the container API has its own words."""
 
 
 def pool(name: str, spec: NodePoolSpec, *, stack: str, region: str, image_streaming: bool = True) -> tuple[Node, ...]:
