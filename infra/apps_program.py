@@ -9,6 +9,7 @@ import pulumi
 from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.namespace import Namespace
 
 ENDPOINTS = "cluster_endpoints"
@@ -19,7 +20,6 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     """Declares everything that *spec* says, named after *stack*, in *cloud*."""
     placement = replace(spec.placement(stack), provider=cloud.provider)
     region = pulumi.StackReference(f"{pulumi.get_organization()}/{pulumi.get_project()}/{spec.region_stack}")
-    project_number = region.require_output("project_number")
     key = spec.cluster_key
     endpoint = region.require_output(ENDPOINTS).apply(lambda found: found[key])
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
@@ -27,6 +27,18 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     for name, namespace in spec.namespaces.items():
         Namespace(name, namespace, placement=placement, opts=inside)
+
+    for name, ladder in spec.compute_classes.items():
+        ComputeClass(
+            name,
+            ladder,
+            placement=placement,
+            region_stack=spec.region_stack,
+            cluster=key,
+            cluster_spec=spec.cluster_spec,
+            sure=spec.confirmations,
+            opts=inside,
+        )
 
     pulumi.export("cloud", cloud.name or region.require_output("cloud"))
     pulumi.export("project", spec.project)

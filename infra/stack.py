@@ -50,7 +50,6 @@ class StackSpec(FileSpec):
 
     later: ClassVar[dict[str, str]] = {
         "never_stop": "what budget actions must leave alone",
-        "exceptions": "named exceptions to a rule, with an end date",
     }
 
     kind: Literal["region"] = "region"

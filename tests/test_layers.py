@@ -26,7 +26,7 @@ LEVELS = [
     {"catalog"},
     {"sandbox"},
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
-    {"confirmed", "stack", "stack_file", "apps", "keys", "refusals", "yaml_file", "collect", "operate"},
+    {"confirmed", "exceptions", "stack", "stack_file", "apps", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program", "apps_program"},
     {"check", "stack_kinds"},
     {"report"},

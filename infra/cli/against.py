@@ -107,11 +107,13 @@ def _gone(path: Path, commit: Commit) -> Compared:
 
 
 def _then(file: StackFile, commit: Commit) -> Checked | SpecError | None:
-    """The stack by its file at the commit; None where there was none. The file is read from a folder of its own."""
+    """The stack by its file at the commit; None where there was none. The folder's files are read from a folder of their own."""
     content = commit.content(file.path)
     if content is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
+        for name in filter(FILE.fullmatch, commit.files(file.path.parent)):  # a stack may read the file of another
+            (Path(folder) / name).write_bytes(commit.content(file.path.parent / name) or b"")
         path = Path(folder) / file.path.name
         path.write_bytes(content)
         try:

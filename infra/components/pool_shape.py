@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infra import names
 from infra.catalog import nodes
+from infra.catalog.gpu_machines import Attached, GpuMachine
 from infra.catalog.nodes import Gpus, Node, Taint
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes
@@ -11,6 +12,7 @@ from infra.components.cluster import ClusterSpec, SystemPoolSpec
 from infra.components.node_pool import NodePoolSpec
 
 EFFECTS = {"no-schedule": "NoSchedule", "prefer-no-schedule": "PreferNoSchedule", "no-execute": "NoExecute"}
+"""Effects of taints as Kubernetes has them; the container API has its own words."""
 
 
 def pool(name: str, spec: NodePoolSpec, *, stack: str, region: str, image_streaming: bool = True) -> tuple[Node, ...]:
@@ -66,7 +68,7 @@ def system(cluster: str, spec: ClusterSpec, *, stack: str, region: str) -> tuple
     )
 
 
-def _gpus(spec: NodePoolSpec, host: pool_nodes.GpuMachine | pool_nodes.Attached) -> Gpus:
+def _gpus(spec: NodePoolSpec, host: GpuMachine | Attached) -> Gpus:
     return Gpus(
         host.accelerator_type,
         pool_nodes.gpus_of(host),

@@ -9,7 +9,7 @@ from typing import Any
 
 from infra import names
 from infra.catalog.tpu import TpuShape
-from infra.components import pool_nodes
+from infra.components import pool_nodes, pool_shape
 from infra.components.node_pool import NodePoolSpec
 
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -37,6 +37,8 @@ class Seat:
     spot: bool = False
     accelerator_type: str = ""
     """As the contract of the workloads calls it."""
+    divided: bool = False
+    """Whether its GPUs are shared or cut into parts: a container gets one of what a node has."""
 
     def pod(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec, with what it needs to sit here; what it says itself of nodes stays."""
@@ -62,7 +64,7 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
     taints = [
         {"key": pool_nodes.TAINTS[kind], "operator": "Exists", "effect": "NoSchedule"},
         *(
-            {"key": one.key, "operator": "Equal", "value": one.value, "effect": EFFECTS[one.effect]}
+            {"key": one.key, "operator": "Equal", "value": one.value, "effect": pool_shape.EFFECTS[one.effect]}
             for one in pool.taints
             if one.effect != "prefer-no-schedule"
         ),
@@ -76,8 +78,5 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         host.hosts if isinstance(host, TpuShape) else 1,
         pool.provisioning == "spot",
         host.accelerator_type,
+        bool(pool.partition or pool.sharing),
     )
-
-
-EFFECTS = {"no-schedule": "NoSchedule", "prefer-no-schedule": "PreferNoSchedule", "no-execute": "NoExecute"}
-"""Effects of taints as Kubernetes has them; the container API has its own words."""

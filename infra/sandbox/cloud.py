@@ -26,6 +26,7 @@ from infra.sandbox.service import YOU, Answer, Body, Call, Service
 from infra.sandbox.services import SERVICES, kubernetes
 from infra.sandbox.services.kubernetes.controllers import Watch
 from infra.sandbox.store import Store
+from infra.sandbox.use import Use
 
 __all__ = ["Answer", "Cloud", "Request"]
 
@@ -78,6 +79,7 @@ class Cloud:
         self.servers = Servers()
         self.machines = Machines(self)
         self.kubernetes = Watch()
+        self.use = Use(self)
         self.store.saw = self._saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
@@ -109,6 +111,10 @@ class Cloud:
                 return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
+
+    def _saw(self, service: str, name: str, body: Body | None) -> None:
+        self.machines.saw(service, name, body)
+        self.use.saw(service, name, body)
 
     def has(self, host: str) -> bool:
         """Whether a host is one of the sandbox's."""
