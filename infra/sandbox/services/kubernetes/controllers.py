@@ -10,7 +10,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infra.sandbox.services.container import parts
-from infra.sandbox.services.kubernetes import garbage, jobs, jobsets, namespaces, pods, scaler, scheduler, workloads
+from infra.sandbox.services.kubernetes import (
+    autoscaling,
+    garbage,
+    jobs,
+    jobsets,
+    kueue,
+    namespaces,
+    networking,
+    pods,
+    scaler,
+    scheduler,
+    volumes,
+    workloads,
+)
 from infra.sandbox.services.kubernetes.objects import ANSWERS, STORED, Cluster
 from infra.sandbox.services.kubernetes.view import View
 
@@ -22,7 +35,9 @@ ROUNDS = 100
 ORDER: tuple[Callable[[View], None], ...] = (
     namespaces.run,
     garbage.run,
+    autoscaling.run,
     jobs.cron,
+    kueue.run,
     jobsets.run,
     jobsets.leaders,
     jobs.run,
@@ -30,9 +45,11 @@ ORDER: tuple[Callable[[View], None], ...] = (
     workloads.replica_sets,
     workloads.stateful_sets,
     workloads.daemon_sets,
+    volumes.run,
     scheduler.run,
     scaler.run,
     pods.run,
+    networking.run,
 )
 """Each of them finds what those before it have made."""
 

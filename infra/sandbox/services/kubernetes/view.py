@@ -112,7 +112,7 @@ class View:
             ]
         try:
             made = writes.create(
-                self.cluster, kind, body["metadata"].get("namespace", ""), body, writes.Writer(MANAGER, kind.api_version, strict=False)
+                self.cluster, kind, body["metadata"].get("namespace", ""), body, writes.Writer(MANAGER, kind.api_version, trusted=True)
             )
         except Failure:
             return None

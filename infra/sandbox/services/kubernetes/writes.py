@@ -50,6 +50,8 @@ class Writer:
     strict: bool = True
     """Whether unknown fields are refused."""
     force: bool = False
+    trusted: bool = False
+    """Whether what is written comes of something that was held against its schema: what controllers make."""
 
 
 def create(cluster: Cluster, kind: Kind, namespace: str, sent: Body, writer: Writer) -> Body:
@@ -82,10 +84,10 @@ def _make(cluster: Cluster, kind: Kind, body: Body, writer: Writer, note: Callab
         meta["generation"] = 1
     if kind.status:
         body.pop("status", None)
-    admission.schema(kind, body, strict=writer.strict)
+    if not writer.trusted:
+        admission.schema(cluster, kind, body, None, strict=writer.strict)
     defaults.fill(kind, body)
     admission.admit(cluster, kind, body, None)
-    rules.check(kind, body, None)
     note(body)
     return cluster.keep(kind, body)
 
@@ -196,10 +198,10 @@ def _change(cluster: Cluster, kind: Kind, before: Body, body: Body, writer: Writ
     _check_version(kind, before, body)
     after = _with_kept(kind, before, body, subresource)
     if not subresource:
-        admission.schema(kind, after, strict=writer.strict)
+        admission.schema(cluster, kind, after, before, strict=writer.strict)
         defaults.fill(kind, after)
         admission.admit(cluster, kind, after, before)
-        rules.check(kind, after, before)
+        rules.check(kind, before, after)
     if sent := body["metadata"].get("managedFields"):
         after["metadata"]["managedFields"] = sent
     base = before if sent is None else {**before, "metadata": {**before["metadata"], "managedFields": sent}}
@@ -261,7 +263,6 @@ def apply(cluster: Cluster, kind: Kind, namespace: str, name: str, sent: Any, wr
         entries = applied["metadata"].pop("managedFields")
         return _make(cluster, kind, applied, writer, lambda body: body["metadata"].update(managedFields=entries)), True
     _check_version(kind, before, wanted)
-    admission.schema(kind, wanted, strict=writer.strict, partial=True)
     live = {**before, "apiVersion": writer.version}
     merged = fields.applied(
         kind, live, wanted, writer.manager, writer.version, force=writer.force, now=cluster.now, subresource=subresource
@@ -269,10 +270,10 @@ def apply(cluster: Cluster, kind: Kind, namespace: str, name: str, sent: Any, wr
     after = _with_kept(kind, before, merged, subresource)
     after["metadata"]["managedFields"] = merged["metadata"]["managedFields"]
     if not subresource:
-        admission.schema(kind, after, strict=writer.strict)
+        admission.schema(cluster, kind, after, before, strict=writer.strict)
         defaults.fill(kind, after)
         admission.admit(cluster, kind, after, before)
-        rules.check(kind, after, before)
+        rules.check(kind, before, after)
     return keep(cluster, kind, before, after), False
 
 
