@@ -199,7 +199,8 @@ class Quotas:
 
     def take(self, queue: Any, workload: Body) -> None:
         for name, amounts in (_requests(workload) or {}).items():
-            flavors = next((one["flavors"] for one in workload["status"]["admission"]["podSetAssignments"] if one["name"] == name), {})
+            assigned = workload["status"]["admission"]["podSetAssignments"]
+            flavors: Chosen = next((one["flavors"] for one in assigned if one["name"] == name), {})
             for resource, flavor in flavors.items():
                 key = (str(queue), flavor, resource)
                 self.used[key] = self.used.get(key, Decimal(0)) + amounts.get(resource, Decimal(0))

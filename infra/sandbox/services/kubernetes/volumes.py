@@ -21,8 +21,8 @@ def run(view: View) -> None:
             _claim(view, claim)
     for volume in view.all(VOLUME):
         reference = volume["spec"].get("claimRef") or {}
-        claim = view.get(CLAIM, str(reference.get("namespace")), str(reference.get("name")))
-        if reference and (claim is None or claim["metadata"]["uid"] != reference.get("uid")):
+        held = view.get(CLAIM, str(reference.get("namespace")), str(reference.get("name")))
+        if reference and (held is None or held["metadata"]["uid"] != reference.get("uid")):
             if volume["spec"].get("persistentVolumeReclaimPolicy") == "Delete":
                 view.delete(VOLUME, volume)
             else:

@@ -16,7 +16,7 @@ from typing import Any
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes import admission, defaults, fields, kinds, patches, rules, statuses
 from infra.sandbox.services.kubernetes.kinds import Kind
-from infra.sandbox.services.kubernetes.objects import NAMESPACE, Cluster, seconds, stamp
+from infra.sandbox.services.kubernetes.objects import NAMESPACE, Cluster, at, seconds, stamp
 
 DRAWN = "bcdfghjklmnpqrstvwxz2456789"
 """Letters of names that are drawn. Source: k8s.io/apimachinery, `pkg/util/rand`."""
@@ -51,7 +51,7 @@ class Writer:
     """Whether unknown fields are refused."""
     force: bool = False
     trusted: bool = False
-    """Whether what is written comes of something that was held against its schema: what controllers make."""
+    """Whether what is written was held against its schema already."""
 
 
 def create(cluster: Cluster, kind: Kind, namespace: str, sent: Body, writer: Writer) -> Body:
@@ -111,6 +111,7 @@ def _read(kind: Kind, namespace: str, sent: Any, writer: Writer, name: str = "")
         raise statuses.bad_request(f'{said} in version "{writer.version}" cannot be handled as a {kind.name}')
     if (version := sent.get("apiVersion")) not in (None, writer.version):
         raise statuses.bad_request(f"the API version in the data ({version}) does not match the expected API version ({writer.version})")
+    sent = without_nulls(sent)
     body = {"kind": kind.name, "apiVersion": writer.version} | {key: one for key, one in sent.items() if key not in ("kind", "apiVersion")}
     meta = body.get("metadata")
     if meta is not None and not isinstance(meta, dict):
@@ -141,6 +142,13 @@ def _read(kind: Kind, namespace: str, sent: Any, writer: Writer, name: str = "")
             raise statuses.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
         meta["name"] = name
     return body
+
+
+def without_nulls(value: Any) -> Any:
+    """A body as Go reads it: what is null is not there."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def _go(value: Any) -> str:
@@ -383,7 +391,7 @@ def rescale(cluster: Cluster, kind: Kind, before: Body, scale: Any, writer: Writ
     if wanted < 0:
         said = statuses.value("spec.replicas", wanted, "must be greater than or equal to 0")
         raise statuses.invalid(kind, name, [said])
-    sent = (scale.get("metadata") or {}).get("resourceVersion")
+    sent = at(scale, "metadata", "resourceVersion")
     if sent not in (None, "", before["metadata"]["resourceVersion"]):
         raise statuses.conflict(kind, name, statuses.MODIFIED)
     after = copy.deepcopy(before)
