@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from infra.catalog.manifest_schemas import UnknownVersion, custom_kinds, schemas
-from infra.catalog.manifests import VERSION, ManifestFault, faults, namespaced
+from infra.catalog.manifests import VERSION, ManifestFault, faults, namespaced, pods_in
 
 GOOD = {f"{one['kind']}": one for one in yaml.safe_load_all((Path(__file__).parent / "good_manifests.yaml").read_text(encoding="utf-8"))}
 POD = "spec.template.spec"
@@ -331,6 +331,25 @@ def test_no_value_breaks_a_rule() -> None:
             for path in places:
                 junk: Any = [{"name": []}, [1]] if len(path) % 2 else "x"
                 assert all(isinstance(one, ManifestFault) for one in faults(changed(kind, **{path: junk})))
+
+
+def test_pods_of_every_kind_are_found() -> None:
+    """Wherever a kind has its pods, of a cluster of Ray several; of what is no kind, none."""
+    found = {kind: [path for path, _ in pods_in(one)] for kind, one in GOOD.items()}
+
+    assert {kind: paths for kind, paths in found.items() if paths} == {
+        "Deployment": ["spec.template.spec"],
+        "StatefulSet": ["spec.template.spec"],
+        "Job": ["spec.template.spec"],
+        "CronJob": ["spec.jobTemplate.spec.template.spec"],
+        "JobSet": ["spec.replicatedJobs[0].template.spec.template.spec"],
+        "LeaderWorkerSet": ["spec.leaderWorkerTemplate.workerTemplate.spec"],
+        "RayCluster": ["spec.headGroupSpec.template.spec", "spec.workerGroupSpecs[0].template.spec"],
+        "RayJob": ["spec.rayClusterSpec.headGroupSpec.template.spec"],
+        "RayService": ["spec.rayClusterConfig.headGroupSpec.template.spec"],
+    }
+    assert pods_in({"apiVersion": "example.com/v1", "kind": "Shop", "spec": {"containers": []}}) == []
+    assert pods_in({"apiVersion": "v1", "kind": "Pod", "spec": 7}) == []
 
 
 def test_versions() -> None:
