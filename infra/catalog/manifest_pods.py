@@ -172,7 +172,9 @@ def _resources(one: Mapping[str, Any], path: Path) -> Faults:
         elif is_extended(name) and limit != asked:
             yield ManifestFault(at, f"is {shown(name, asked)}, and its limit {shown(name, limit or 0)}", "the same, of what is had whole")
         elif limit is not None and asked > limit:
-            yield ManifestFault(at, f"is {shown(name, asked)}, above its limit {shown(name, limit)}", f"at most {shown(name, limit)}")
+            yield ManifestFault(
+                at, f"is {shown(name, asked, up=True)}, above its limit {shown(name, limit)}", f"at most {shown(name, limit)}"
+            )
 
 
 def _toleration(one: Mapping[str, Any], path: Path) -> Faults:
