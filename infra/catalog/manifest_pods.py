@@ -51,8 +51,6 @@ def _pod(spec: Mapping[str, Any], path: Path) -> Faults:
                 for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
                     if one.get(probe):
                         yield ManifestFault(place((*at, probe)), "is for containers that stay", "remove it, or say restartPolicy: Always")
-            if key == "containers" and one.get("restartPolicy"):
-                yield ManifestFault(place((*at, "restartPolicy")), "is for initContainers only", "remove it")
             for number, port in entries(one.get("ports")) if key != "ephemeralContainers" else ():
                 named = port.get("name")
                 if isinstance(named, str) and named:
