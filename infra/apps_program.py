@@ -9,6 +9,7 @@ import pulumi
 from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.namespace import Namespace
 
 ENDPOINTS = "cluster_endpoints"
@@ -26,6 +27,18 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     for name, namespace in spec.namespaces.items():
         Namespace(name, namespace, placement=placement, opts=inside)
+
+    for name, ladder in spec.compute_classes.items():
+        ComputeClass(
+            name,
+            ladder,
+            placement=placement,
+            region_stack=spec.region_stack,
+            cluster=key,
+            cluster_spec=spec.cluster_spec,
+            sure=spec.confirmations,
+            opts=inside,
+        )
 
     pulumi.export("cloud", cloud.name or region.require_output("cloud"))
     pulumi.export("project", spec.project)

@@ -41,7 +41,7 @@ from infra.sandbox.use import PERCENTS, TARGETS
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 LOOKS_SECONDS = 5.0
-READ = ("range", "content-range")
+READ = ("range", "content-range", "user-agent")
 """Headers that services read."""
 CLIENT = b"gccl/"
 """Google's own client of Cloud Storage says so. It downloads from the `mediaLink` that it was told, whatever server it talks to."""
