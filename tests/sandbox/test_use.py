@@ -229,6 +229,10 @@ def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
+        ({}, "one of endpoint, node_pool, machine, group, node; got nothing"),
+        ({"pool": 1}, "one of endpoint, node_pool, machine, group, node; got pool"),
+        ([1], r"one of endpoint, .*; got \[1\]"),
+        ({"endpoint": "e", "machine": "m"}, "a load has endpoint, requests_per_second, models"),
         ({"node_pool": pool("tpu")}, "at least one of .* nodes alone"),
         ({"node_pool": pool("tpu"), "duty_cycle_percent": 101}, "not a number from 0 to 100"),
         ({"node_pool": pool("tpu"), "duty_cycle_percent": float("nan")}, "not a number from 0 to 100"),
@@ -248,7 +252,7 @@ def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> No
         ({"node": "🦊" * 500, "duty_cycle_percent": 1}, "there is no node"),
     ],
 )
-def test_what_is_refused_and_leaves_nothing(standing: Shop, sent: dict[str, Any], said: str) -> None:
+def test_what_is_refused_and_leaves_nothing(standing: Shop, sent: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         standing.server.loads("POST", sent)
     assert "accelerators" not in standing.server.loads("GET", {})
