@@ -37,6 +37,8 @@ class Seat:
     spot: bool = False
     accelerator_type: str = ""
     """As the contract of the workloads calls it."""
+    divided: bool = False
+    """Whether its GPUs are shared or cut into parts: a container gets one of what a node has."""
 
     def pod(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec, with what it needs to sit here; what it says itself of nodes stays."""
@@ -76,4 +78,5 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         host.hosts if isinstance(host, TpuShape) else 1,
         pool.provisioning == "spot",
         host.accelerator_type,
+        bool(pool.partition or pool.sharing),
     )
