@@ -285,10 +285,12 @@ class StackSpec(FileSpec):
             "compute.googleapis.com": self.needs_network,
             "container.googleapis.com": bool(self.clusters),
             "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
+            "file.googleapis.com": any("filestore" in one.addons for one in self.clusters.values()),
             "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.notify or self.monitoring),
             "run.googleapis.com": bool(self.jobs),
+            "secretmanager.googleapis.com": any("secret-manager" in one.addons for one in self.clusters.values()),
             "serviceusage.googleapis.com": True,
             "storage.googleapis.com": True,
             "tpu.googleapis.com": "tpu-api" in ways,
