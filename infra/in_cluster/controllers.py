@@ -70,9 +70,8 @@ CHARTS: dict[Controller, Chart] = {
 """Sources: charts/kueue/README.md and values.yaml of kubernetes-sigs/kueue, charts/jobset of kubernetes-sigs/jobset, the installation page
 of kubernetes-sigs/lws (`CHART_VERSION=0.10.0`), helm-chart/kuberay-operator of ray-project/kuberay. All read 2026-11."""
 
-FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "ray.io/raycluster")
-"""What Kueue holds back. Not LeaderWorkerSet: Kueue holds that by holding every pod, and what serves is not queued.
-Source: pkg/controller/jobs of kubernetes-sigs/kueue v0.19.2 (its integration depends on that of pods)."""
+FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
+"""What Kueue holds back: what jobs are made of. What serves does not wait in a queue, and a Ray cluster grows and shrinks by itself."""
 
 
 def kueue_config() -> str:
