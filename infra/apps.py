@@ -8,22 +8,26 @@ which stands beside it: so a pod that no pool can hold is refused before anythin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
 from infra import names
+from infra.catalog import confirmed as by_name
 from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, judge
 from infra.components import pool_shape
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
+from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import cluster_job, controllers, job_objects, queue, ray_cluster
+from infra.in_cluster import cluster_job, compute_class, controllers, job_objects, queue, ray_cluster
 from infra.in_cluster.cluster_job import ClusterJobSpec
+from infra.in_cluster.compute_class import ComputeClassSpec
 from infra.in_cluster.controllers import Controller
 from infra.in_cluster.job_objects import Where
 from infra.in_cluster.namespace import NamespaceSpec
@@ -65,6 +69,10 @@ class AppsSpec(FileSpec):
     """Namespaces, by name."""
     images: dict[Name, Image] = {}
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
+    compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
+    """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
+    confirmed: list[ConfirmedSpec] = []
+    """What a place has although no good source says so, each with the reason."""
     existing_controllers: Annotated[list[Controller], AfterValidator(distinct)] = []
     """Controllers that the cluster has by somebody else, such as `kuberay-operator` by Google's add-on: none of that name is installed."""
     priorities: dict[Annotated[Name, AfterValidator(class_name)], PrioritySpec] = {}
@@ -87,9 +95,7 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := [*self._trains()]:
-            raise ProblemsError(problems)
-        if problems := list(self._held()):
+        if problems := list(self._classes()) or list(self._trains()) or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -110,6 +116,16 @@ class AppsSpec(FileSpec):
         for name in self.namespaces:
             if name in SYSTEM_NAMESPACES or name.startswith(("kube-", "gke-", "gmp-")):
                 yield Problem(f"namespaces.{name}", "is a namespace of the cluster's own", "another name", "rename it")
+
+    def _classes(self) -> Iterator[Problem]:
+        for name, spec in self.compute_classes.items():
+            for one in compute_class.against_pools(name, spec, self.node_pools, self.cluster_spec):
+                yield replace(one, path=f"compute_classes.{name}.{one.path}")
+        verdicts = [one for spec in self.compute_classes.values() for one in spec.verdicts(self.region)]
+        for number, entry in enumerate(self.confirmed):
+            if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
+                message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
+                yield Problem(f"confirmed.{number}", message, fix="remove it")
 
     def _trains(self) -> Iterator[Problem]:
         """What queues, jobs and Ray clusters may not be here."""
@@ -145,13 +161,14 @@ class AppsSpec(FileSpec):
 
     @property
     def rooms(self) -> dict[Place, Room]:
-        """What has accelerators in the cluster: the nodes of each pool."""
-        return {
-            (name, ""): Room(
-                seat(name, pool, self.region_stack), pool.bounds()[1], pool.provisioning == "queued-provisioning", pool.max_run_minutes
-            )
-            for name, pool in self.node_pools.items()
-        }
+        """What has accelerators in the cluster: the nodes of each pool, and of each class."""
+        pools, found = self.node_pools, dict[Place, Room]()
+        for name, pool in pools.items():
+            asks = pool.provisioning == "queued-provisioning"
+            found[name, ""] = Room(seat(name, pool, self.region_stack), pool.bounds()[1], asks, pool.max_run_minutes)
+        for name, ladder in self.compute_classes.items():
+            found["", name] = Room(compute_class.seat(name, ladder, pools), ladder.max_nodes, minutes=ladder.max_run_minutes)
+        return found
 
     @property
     def all_images(self) -> dict[str, str]:
@@ -187,6 +204,8 @@ class AppsSpec(FileSpec):
             return
         nodes = self.nodes
         for path, pod in self.pods():
+            if compute_class.CLASS in pod.get("nodeSelector", {}):
+                continue  # its nodes are made as it asks
             fit = judge(PodNeed.of(pod), nodes)
             if not fit.holds and nodes:
                 near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))
@@ -194,18 +213,31 @@ class AppsSpec(FileSpec):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """One node of every pool of the cluster, in each of its zones."""
+        """One node of every pool and class of the cluster, in each of its zones."""
         spec, region = self.cluster_spec, self.of_region
-        made = [pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region)]
+        made = [self.system_nodes[:1]]
         for name, pool in self.node_pools.items():
             streams = spec.image_streaming
             made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
+        for name, ladder in self.compute_classes.items():
+            made.append(compute_class.nodes(name, ladder, self.region, self.confirmations, image_streaming=spec.image_streaming))
         return tuple(node for nodes in made for node in nodes)
+
+    @property
+    def system_nodes(self) -> tuple[Node, ...]:
+        """Nodes without accelerators, as many as there may be; none where the cluster makes its nodes itself, or is of others."""
+        spec = self.cluster_spec
+        return pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region) * spec.system_pool.max_nodes
 
     @property
     def of_region(self) -> StackSpec:
         """The region's file."""
         return self._region
+
+    @property
+    def confirmations(self) -> tuple[by_name.Confirmation, ...]:
+        """What the file confirms by name."""
+        return tuple(entry.confirmation for entry in self.confirmed)
 
     @property
     def cluster_key(self) -> str:
@@ -229,7 +261,8 @@ class AppsSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        return super().context(fields, file, folder) | {"region_stack": _region_file(fields.get("region_stack"), folder)}
+        said = {"region_stack": _region_file(fields.get("region_stack"), folder), "confirmed": by_name.read(fields.get("confirmed"))}
+        return super().context(fields, file, folder) | said
 
 
 def region_of(info: ValidationInfo) -> StackSpec | None:

@@ -11,6 +11,7 @@ from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.in_cluster import controllers
 from infra.in_cluster.cluster_job import ClusterJob
+from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.controllers import Controllers
 from infra.in_cluster.namespace import Namespace
 from infra.in_cluster.priority import Priority
@@ -77,6 +78,18 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             buckets=spec.buckets,
             project_number=project_number,
             after=after(ray.namespace, controllers.RAY),
+            opts=inside,
+        )
+
+    for name, ladder in spec.compute_classes.items():
+        ComputeClass(
+            name,
+            ladder,
+            placement=placement,
+            region_stack=spec.region_stack,
+            cluster=key,
+            cluster_spec=spec.cluster_spec,
+            sure=spec.confirmations,
             opts=inside,
         )
 

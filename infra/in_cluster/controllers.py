@@ -8,12 +8,15 @@ small system pool has (that of LeaderWorkerSet for a whole core); their limits s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pulumi
 
+from infra.catalog.nodes import Node
+from infra.catalog.pods import PodNeed, reasons, taken
+from infra.findings import Found
 from infra.kubernetes import Release
 
 Controller = Literal["kueue", "jobset", "lws", "kuberay-operator"]
@@ -123,8 +126,21 @@ class Controllers(pulumi.ComponentResource):
         return [self.releases[one] for one in needed if one in self.releases]
 
 
-def pods(needed: Iterable[Controller]) -> Iterator[tuple[Controller, dict[str, Any]]]:
-    """The pod of each controller, as far as a scheduler looks at it."""
-    for one in needed:
-        chart = CHARTS[one]
-        yield one, {"containers": [{"name": "manager", "resources": chart.amounts}]}
+def warnings(needed: Sequence[Controller], nodes: Sequence[Node]) -> Iterator[Found]:
+    """
+    Controllers that find no room on the system pool, although nothing else stood on it.
+
+    Args:
+        nodes: All that the pool may have; none where the cluster makes its nodes itself, or is of others.
+    """
+    left = list(nodes)
+    for one in needed if nodes else ():
+        need = PodNeed.of({"containers": [{"resources": CHARTS[one].amounts}]})
+        at = next((index for index, node in enumerate(left) if not reasons(need, node)), None)
+        if at is None:
+            words = f"{one} asks for {CHARTS[one].cpu} of a CPU and {CHARTS[one].memory}, and {nodes[0].name} has no room for it"
+            yield Found(
+                "controllers", "warning", f"{words}, with {len(nodes)} nodes at most", "raise `system_pool` of the region's cluster"
+            )
+        else:
+            left[at] = taken(left[at], [need])
