@@ -144,7 +144,7 @@ def against(
             yield Problem(f"{path}.{key}", words, ", ".join(known_places) or "there is none")
         elif found := rooms_of(spec, queues, rooms):
             yield from _in_rooms(path, spec, found)
-            if queue:
+            if queue and queue.namespace == spec.namespace:
                 yield from _in_queue(path, spec, queue, rooms)
 
 

@@ -34,8 +34,8 @@ class Chart:
     place: str
     """`oci://` and its whole place, or the repository that it is in."""
     version: str
-    """The newest release by the project's own tags, read 2026-11: kueue v0.19.2 of 2026-08-20, jobset v0.12.0 of 2026-05-08, lws v0.10.0 of
-    2026-08-11, kuberay v1.7.0 of 2026-08-20."""
+    """The newest release whose chart and API were read, 2026-11: kueue v0.19.2 of 2026-08-20 (0.19.3 and 0.20.0 are out), jobset v0.12.0 of
+    2026-05-08, lws v0.10.0 of 2026-08-11, kuberay v1.7.0 of 2026-08-20; dates by the projects' own tags."""
     cpu: str
     memory: str
     resources: tuple[str, ...]
