@@ -74,7 +74,7 @@ def test_fails_with_a_head_that_no_node_holds_an_old_ray_and_a_foreign_namespace
     assert "no version of Ray" in refused(REGION, **tuned({}, ray_version="nightly"))["ray_clusters.tune.ray_version"]
     assert "training" in refused(REGION, **tuned({}, namespace="ml"))["ray_clusters.tune.namespace"]
     assert "holds no place in a queue" in refused(REGION, **tuned({}, queue="q"))["ray_clusters.tune.queue"]
-    assert list(refused(REGION, **tuned({}, workers={}))) == ["ray_clusters.tune.workers"]
+    assert list(refused(REGION, **HERE, ray_clusters={"tune": RAY | {"workers": {}}})) == ["ray_clusters.tune.workers"]
 
 
 def test_fails_where_a_job_has_the_same_name(refused: Refused) -> None:
