@@ -22,7 +22,10 @@ from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
+from infra.in_cluster import service_checks
 from infra.in_cluster.namespace import NamespaceSpec
+from infra.in_cluster.service import ServiceSpec
+from infra.in_cluster.service_checks import Around
 from infra.spec import Name, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
@@ -57,6 +60,8 @@ class AppsSpec(FileSpec):
     """Namespaces, by name."""
     images: dict[Name, Image] = {}
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
+    services: dict[Name, ServiceSpec] = {}
+    """Models that answer requests, by name."""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
     _region: StackSpec = PrivateAttr()
@@ -69,6 +74,8 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
+        if problems := list(service_checks.problems(self.services, self.around)):
+            raise ProblemsError(problems)
         if problems := list(self._held()):
             raise ProblemsError(problems)
         return self
@@ -93,7 +100,21 @@ class AppsSpec(FileSpec):
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
-        yield from ()
+        yield from service_checks.pods(self.services, self.around)
+
+    @property
+    def around(self) -> Around:
+        """What services are held against."""
+        return Around(
+            self.region,
+            self.region_stack,
+            self.cluster_spec,
+            self.node_pools,
+            self.nodes,
+            self.namespaces,
+            {**self.of_region.images, **self.images},
+            self.buckets["models"],
+        )
 
     def _held(self) -> Iterator[Problem]:
         """Pods that no node of the cluster can hold, whatever else is on it; on Autopilot nodes come as pods ask."""

@@ -10,6 +10,7 @@ from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.in_cluster.namespace import Namespace
+from infra.in_cluster.service import Service
 
 ENDPOINTS = "cluster_endpoints"
 """Output of a region's stack: DNS names of the control planes of its clusters."""
@@ -24,8 +25,22 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
     inside = pulumi.ResourceOptions(providers=[cluster])
 
-    for name, namespace in spec.namespaces.items():
-        Namespace(name, namespace, placement=placement, opts=inside)
+    namespaces = {
+        name: Namespace(name, namespace, placement=placement, opts=inside).namespace for name, namespace in spec.namespaces.items()
+    }
+
+    for name, service in spec.services.items():
+        Service(
+            name,
+            service,
+            place=replace(spec.around.place(name, service), labels=placement.labels),
+            routed=False,
+            placement=placement,
+            buckets=spec.buckets,
+            project_number=region.require_output("project_number"),
+            after=[namespaces[service.namespace]],
+            opts=inside,
+        )
 
     pulumi.export("cloud", cloud.name or region.require_output("cloud"))
     pulumi.export("project", spec.project)

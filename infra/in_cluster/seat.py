@@ -37,6 +37,11 @@ class Seat:
     spot: bool = False
     accelerator_type: str = ""
     """As the contract of the workloads calls it."""
+    divided: bool = False
+    """Whether its GPUs are shared or cut into parts: a container gets one of what a node has."""
+    host_ipc: bool = False
+    """Whether its pods must share the node's memory, as GPUs that are shared by MPS want it: no namespace but a privileged one lets them.
+    Source: https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus, read 2026-11."""
 
     def pod(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec, with what it needs to sit here; what it says itself of nodes stays."""
@@ -45,6 +50,8 @@ class Seat:
             made["nodeSelector"] = selector
         if tolerations := [*spec.get("tolerations", []), *self.tolerations]:
             made["tolerations"] = tolerations
+        if self.host_ipc:
+            made["hostIPC"] = True
         return made
 
     def amounts(self, accelerators: int | None = None) -> dict[str, str]:
@@ -76,4 +83,6 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         host.hosts if isinstance(host, TpuShape) else 1,
         pool.provisioning == "spot",
         host.accelerator_type,
+        bool(pool.partition or pool.sharing),
+        pool.sharing is not None and pool.sharing.strategy == "mps",
     )
