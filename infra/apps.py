@@ -22,11 +22,12 @@ from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import service_checks
+from infra.in_cluster import metrics_adapter, route, service_checks
 from infra.in_cluster.namespace import NamespaceSpec
+from infra.in_cluster.route import RouteSpec
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
-from infra.spec import Name, problem
+from infra.spec import Name, YesNo, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
 from infra.yaml_file import YamlFile
@@ -62,6 +63,11 @@ class AppsSpec(FileSpec):
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
     services: dict[Name, ServiceSpec] = {}
     """Models that answer requests, by name."""
+    routes: dict[Name, RouteSpec] = {}
+    """Ways in, by name: load balancers of the region that send requests to services."""
+    metrics_adapter: YesNo | None = None
+    """Whether this file brings what lets the cluster scale on metrics of its pods; one cluster takes one. (default: where a service here
+    scales on one; say false where the cluster has it already)"""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
     _region: StackSpec = PrivateAttr()
@@ -74,7 +80,7 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := list(service_checks.problems(self.services, self.around)):
+        if problems := [*service_checks.problems(self.services, self.around), *self._routed()]:
             raise ProblemsError(problems)
         if problems := list(self._held()):
             raise ProblemsError(problems)
@@ -101,6 +107,27 @@ class AppsSpec(FileSpec):
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
         yield from service_checks.pods(self.services, self.around)
+        if self.needs_adapter:
+            yield "metrics_adapter", metrics_adapter.pod()
+
+    def _routed(self) -> Iterator[Problem]:
+        network = {"proxies": self.of_region.network.proxy_cidr, "subnetwork": self.subnetwork, "region_stack": self.region_stack}
+        yield from route.problems(self.routes, self.services, self.namespaces, **network)
+        led = {name for one in self.routes.values() for name in one.services}
+        for name in sorted(name for name, one in self.services.items() if one.security_policy and name not in led):
+            yield Problem(f"services.{name}.security_policy", "does nothing: no route leads here", fix="write one under `routes`, or remove it")
+
+    @property
+    def needs_adapter(self) -> bool:
+        """Whether this file brings what lets the cluster scale on metrics of its pods."""
+        scales = any(one.scale_on and one.scale_on.metric for one in self.services.values())
+        return scales if self.metrics_adapter is None else self.metrics_adapter
+
+    @property
+    def subnetwork(self) -> str | None:
+        """Full name of the subnet that the cluster stands in; None of a cluster of others, where the region's file names none."""
+        own = f"projects/{self.project}/regions/{self.region}/subnetworks/{names.resource(self.region_stack, 'subnet')}"
+        return self.of_region.network.existing or (None if self.cluster_spec.existing else own)
 
     @property
     def around(self) -> Around:

@@ -9,7 +9,10 @@ import pulumi
 from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.in_cluster import service_checks
+from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
+from infra.in_cluster.route import Route
 from infra.in_cluster.service import Service
 
 ENDPOINTS = "cluster_endpoints"
@@ -25,23 +28,47 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
     inside = pulumi.ResourceOptions(providers=[cluster])
 
+    led = {name for route in spec.routes.values() for name in route.services}
+    proxied = {spec.services[name].namespace for name in led}
+    proxies = spec.of_region.network.proxy_cidr or ""
     namespaces = {
-        name: Namespace(name, namespace, placement=placement, opts=inside).namespace for name, namespace in spec.namespaces.items()
+        name: Namespace(name, one, placement=placement, proxies=proxies if name in proxied else "", opts=inside).namespace
+        for name, one in spec.namespaces.items()
     }
 
+    project_number = region.require_output("project_number")
+    if spec.needs_adapter:
+        MetricsAdapter(placement=placement, project_number=project_number, opts=inside)
+    around = spec.around
     for name, service in spec.services.items():
         Service(
             name,
             service,
-            place=replace(spec.around.place(name, service), labels=placement.labels),
-            routed=False,
+            place=replace(around.place(name, service), labels=placement.labels),
+            routed=name in led,
             placement=placement,
             buckets=spec.buckets,
-            project_number=region.require_output("project_number"),
+            project_number=project_number,
             after=[namespaces[service.namespace]],
             opts=inside,
         )
+    groups = service_checks.groups(spec.services, around)
+    addresses = {}
+    for name, route in spec.routes.items():
+        within = {route.namespace, *(spec.services[one].namespace for one in route.services)}
+        addresses[name] = Route(
+            name,
+            route,
+            services=spec.services,
+            groups=groups,
+            placement=placement,
+            subnetwork=spec.subnetwork,
+            after=[namespaces[one] for one in sorted(within)],
+            opts=inside,
+        ).address
 
+    if addresses:
+        pulumi.export("route_addresses", addresses)
     pulumi.export("cloud", cloud.name or region.require_output("cloud"))
     pulumi.export("project", spec.project)
     pulumi.export("region", spec.region)

@@ -23,7 +23,7 @@ from infra.in_cluster.account import READS, Account
 from infra.in_cluster.service_objects import Place
 from infra.in_cluster.service_parts import Folder, MountPath, ScaleSpec
 from infra.kubernetes import Object
-from infra.spec import Name, Number, Spec, WholeNumber, problem
+from infra.spec import Name, Number, Spec, WholeNumber, pattern, problem
 from workloads.contract import ServeSettings
 from workloads.job import PROGRAMS, Program
 
@@ -102,6 +102,15 @@ class ServiceSpec(Spec):
     """After that: how long requests that were taken may last. (default: 30; on Spot 8)"""
     timeout_seconds: Annotated[WholeNumber, Field(ge=1, le=86400)] = 30
     """How long the load balancer of a route waits for an answer."""
+    security_policy: (
+        Annotated[
+            str,
+            StringConstraints(strict=True),
+            pattern(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?", "is not the name of a policy", "only-the-shop"),
+        ]
+        | None
+    ) = None
+    """A policy of Cloud Armor in the project and region, by its name, which says who may ask by a route. (default: whoever reaches it)"""
     priority: Name | None = None
     """Key of `priorities`: who goes where there is no room for all. (default: none, which is 0)"""
     mounts: dict[MountPath, Folder] = {}

@@ -74,6 +74,11 @@ def _on_one(pod: PodNeed, node: Node) -> int:
     return count
 
 
+def groups(services: Mapping[str, ServiceSpec], around: Around) -> set[str]:
+    """Services whose copies are several pods."""
+    return {name for name, spec in services.items() if service_objects.hosts(spec, around.seat(spec)) > 1}
+
+
 def pods(services: Mapping[str, ServiceSpec], around: Around) -> Iterator[tuple[str, Manifest]]:
     """Every pod that services ask for, with the key that it is of."""
     for name, spec in services.items():

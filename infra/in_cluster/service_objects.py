@@ -329,6 +329,7 @@ def _policies(name: str, spec: ServiceSpec, place: Place) -> Iterator[Manifest]:
                 "timeoutSec": spec.timeout_seconds,
                 "connectionDraining": {"drainingTimeoutSec": DRAINING_SECONDS},
                 "logging": {"enabled": True, "sampleRate": LOG_SAMPLE},
+                **({"securityPolicy": spec.security_policy} if spec.security_policy else {}),
             },
         },
     }
