@@ -8,21 +8,25 @@ which stands beside it: so a pod that no pool can hold is refused before anythin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
 from infra import names
+from infra.catalog import confirmed as by_name
 from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, judge
 from infra.components import pool_shape
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
+from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import metrics_adapter, route, service_checks
+from infra.in_cluster import compute_class, metrics_adapter, route, service_checks
+from infra.in_cluster.compute_class import ComputeClassSpec
 from infra.in_cluster.namespace import NamespaceSpec
 from infra.in_cluster.route import RouteSpec
 from infra.in_cluster.service import ServiceSpec
@@ -68,6 +72,10 @@ class AppsSpec(FileSpec):
     metrics_adapter: YesNo | None = None
     """Whether this file brings what lets the cluster scale on metrics of its pods; one cluster takes one. (default: where a service here
     scales on one; say false where the cluster has it already)"""
+    compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
+    """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
+    confirmed: list[ConfirmedSpec] = []
+    """What a place has although no good source says so, each with the reason."""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
     _region: StackSpec = PrivateAttr()
@@ -80,9 +88,8 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := [*service_checks.problems(self.services, self.around), *self._routed()]:
-            raise ProblemsError(problems)
-        if problems := list(self._held()):
+        served = [*service_checks.problems(self.services, self.around), *self._routed()]
+        if problems := [*self._classes(), *served] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -103,6 +110,16 @@ class AppsSpec(FileSpec):
         for name in self.namespaces:
             if name in SYSTEM_NAMESPACES or name.startswith(("kube-", "gke-", "gmp-")):
                 yield Problem(f"namespaces.{name}", "is a namespace of the cluster's own", "another name", "rename it")
+
+    def _classes(self) -> Iterator[Problem]:
+        for name, spec in self.compute_classes.items():
+            for one in compute_class.against_pools(name, spec, self.node_pools, self.cluster_spec):
+                yield replace(one, path=f"compute_classes.{name}.{one.path}")
+        verdicts = [one for spec in self.compute_classes.values() for one in spec.verdicts(self.region)]
+        for number, entry in enumerate(self.confirmed):
+            if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
+                message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
+                yield Problem(f"confirmed.{number}", message, fix="remove it")
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
@@ -137,6 +154,7 @@ class AppsSpec(FileSpec):
             self.region_stack,
             self.cluster_spec,
             self.node_pools,
+            self.compute_classes,
             self.nodes,
             self.namespaces,
             {**self.of_region.images, **self.images},
@@ -156,18 +174,25 @@ class AppsSpec(FileSpec):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """One node of every pool of the cluster, in each of its zones."""
+        """One node of every pool and class of the cluster, in each of its zones."""
         spec, region = self.cluster_spec, self.of_region
         made = [pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region)]
         for name, pool in self.node_pools.items():
             streams = spec.image_streaming
             made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
+        for name, ladder in self.compute_classes.items():
+            made.append(compute_class.nodes(name, ladder, self.region, self.confirmations, image_streaming=spec.image_streaming))
         return tuple(node for nodes in made for node in nodes)
 
     @property
     def of_region(self) -> StackSpec:
         """The region's file."""
         return self._region
+
+    @property
+    def confirmations(self) -> tuple[by_name.Confirmation, ...]:
+        """What the file confirms by name."""
+        return tuple(entry.confirmation for entry in self.confirmed)
 
     @property
     def cluster_key(self) -> str:
@@ -191,7 +216,8 @@ class AppsSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        return super().context(fields, file, folder) | {"region_stack": _region_file(fields.get("region_stack"), folder)}
+        said = {"region_stack": _region_file(fields.get("region_stack"), folder), "confirmed": by_name.read(fields.get("confirmed"))}
+        return super().context(fields, file, folder) | said
 
 
 def region_of(info: ValidationInfo) -> StackSpec | None:

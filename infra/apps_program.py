@@ -10,6 +10,7 @@ from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.in_cluster import service_checks
+from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
 from infra.in_cluster.route import Route
@@ -69,6 +70,18 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     if addresses:
         pulumi.export("route_addresses", addresses)
+    for name, ladder in spec.compute_classes.items():
+        ComputeClass(
+            name,
+            ladder,
+            placement=placement,
+            region_stack=spec.region_stack,
+            cluster=key,
+            cluster_spec=spec.cluster_spec,
+            sure=spec.confirmations,
+            opts=inside,
+        )
+
     pulumi.export("cloud", cloud.name or region.require_output("cloud"))
     pulumi.export("project", spec.project)
     pulumi.export("region", spec.region)

@@ -63,7 +63,7 @@ class Checked:
 
     @property
     def confirmed(self) -> Sequence[ConfirmedSpec]:
-        return self.region.confirmed if self.region else ()
+        return getattr(self.spec, "confirmed", ())
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -78,13 +78,18 @@ class Checked:
     def _findings(self, exceptions: Sequence[Excepted]) -> list[Finding]:
         from infra.policy.rule import check
 
-        return check(self.resources, self.spec.region, self.region.confirmations if self.region else (), exceptions)
+        return check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed), exceptions)
 
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
+        from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
+        from infra.in_cluster import compute_class
 
+        if isinstance(self.spec, AppsSpec):
+            classes = self.spec.compute_classes
+            return [*self._exceptions(), *compute_class.warnings(classes, self.spec.region, self.spec.confirmations)]
         if (spec := self.region) is None:
             return self._exceptions()
         return [

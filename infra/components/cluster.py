@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -116,6 +116,10 @@ class RangesSpec(Spec):
 
 class ClusterSpec(Spec):
     """What one GKE cluster is; or the name of one that others own, of which nothing else is said."""
+
+    never: ClassVar[dict[str, str]] = {
+        "autoprovisioning": "pools with `autoscale` come from none as pods ask, and have their drivers; `mode: autopilot` makes all nodes",
+    }
 
     mode: Literal["standard", "autopilot"] | None = None
     """`standard`: its nodes are `node_pools` of this file. `autopilot`: Google makes nodes as pods ask, and bills pods. Required without

@@ -10,12 +10,14 @@ from infra.catalog.pods import PodNeed, reasons, taken
 from infra.components.cluster import ClusterSpec
 from infra.components.node_pool import NodePoolSpec
 from infra.errors import Problem, nearest
-from infra.in_cluster import service_objects
+from infra.in_cluster import compute_class, service_objects
+from infra.in_cluster.compute_class import ComputeClassSpec
 from infra.in_cluster.namespace import NamespaceSpec
-from infra.in_cluster.seat import NOWHERE, POOL_LABEL, SPOT_SECONDS, Seat, seat
+from infra.in_cluster.seat import NOWHERE, SPOT_SECONDS, Seat, seat
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_objects import Manifest, Place
 
+ZONE = "topology.kubernetes.io/zone"
 SYSTEM_ZONES = 3
 """Zones of the nodes without accelerators, which are in all of a region's, as far as anybody knows.
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/regional-clusters, read 2026-11."""
@@ -30,6 +32,7 @@ class Around:
     cluster: ClusterSpec
     pools: Mapping[str, NodePoolSpec]
     """Pools of the cluster."""
+    classes: Mapping[str, ComputeClassSpec]
     nodes: tuple[Node, ...]
     """One of each pool in each of its zones."""
     namespaces: Mapping[str, NamespaceSpec]
@@ -38,33 +41,44 @@ class Around:
 
     def seat(self, spec: ServiceSpec) -> Seat:
         """Where its pods sit."""
+        if spec.compute_class:
+            return compute_class.seat(spec.compute_class, self.classes[spec.compute_class], self.pools)
         return seat(spec.node_pool, self.pools[spec.node_pool], self.region_stack) if spec.node_pool else NOWHERE
 
-    def pool(self, spec: ServiceSpec) -> NodePoolSpec | None:
-        return self.pools[spec.node_pool] if spec.node_pool else None
+    def nodes_max(self, spec: ServiceSpec) -> int:
+        """How many nodes there may be for it; 0 where nothing limits them."""
+        if spec.compute_class:
+            return self.classes[spec.compute_class].max_nodes or 0
+        return self.pools[spec.node_pool].bounds()[1] if spec.node_pool else 0
+
+    def zones(self, spec: ServiceSpec) -> int:
+        """Zones that its nodes may stand in."""
+        where = self.seat(spec).selector
+        known = {node.labels.get(ZONE) for node in self.nodes if where and where.items() <= node.labels.items()}
+        return len(known) or SYSTEM_ZONES
 
     def place(self, name: str, spec: ServiceSpec) -> Place:
         """Where a service stands, of which `keys` has nothing to say."""
-        return replace(self._place(spec), spare=spec.node_pool is None or self.held(name, spec) > spec.most)
+        return replace(self._place(spec), spare=not self.nodes_max(spec) or self.held(name, spec) > spec.most)
 
     def _place(self, spec: ServiceSpec) -> Place:
-        pool = self.pool(spec)
         return Place(
             spec.image or (self.images[spec.program.image] if spec.program else ""),
             self.models_bucket,
             self.seat(spec),
-            len(pool.zones_in(self.region)) if pool else SYSTEM_ZONES,
+            self.zones(spec),
             restricted=self.namespaces[spec.namespace].pod_security == "restricted",
         )
 
     def held(self, name: str, spec: ServiceSpec) -> int:
-        """How many copies of it the nodes of its pool hold where nothing else is on them; 0 of what names no pool."""
-        place, pool = self._place(spec), self.pool(spec)
-        if pool is None:
+        """How many copies of it its nodes hold where nothing else is on them; 0 where nothing limits them."""
+        place, nodes = self._place(spec), self.nodes_max(spec)
+        if not nodes:
             return 0
         pod = PodNeed.of(service_objects.pod(name, spec, place))
-        each = max((_on_one(pod, node) for node in self.nodes if node.labels.get(POOL_LABEL) == place.seat.selector[POOL_LABEL]), default=0)
-        return pool.bounds()[1] * each // service_objects.hosts(spec, place.seat)
+        wanted = place.seat.selector.items()
+        each = max((_on_one(pod, node) for node in self.nodes if wanted <= node.labels.items()), default=0)
+        return nodes * each // service_objects.hosts(spec, place.seat)
 
 
 def _on_one(pod: PodNeed, node: Node) -> int:
@@ -100,9 +114,12 @@ def problems(services: Mapping[str, ServiceSpec], around: Around) -> Iterator[Pr
 
 def _keys(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
     """Keys that it names, and that nobody wrote."""
-    for key, value, known in (("namespace", spec.namespace, list(around.namespaces)), ("node_pool", spec.node_pool, list(around.pools))):
+    for key, value, where, known in (
+        ("namespace", spec.namespace, "namespaces", list(around.namespaces)),
+        ("node_pool", spec.node_pool, f"node_pools of this cluster in stack {around.region_stack}", list(around.pools)),
+        ("compute_class", spec.compute_class, "compute_classes", list(around.classes)),
+    ):
         if value is not None and value not in known:
-            where = f"{key}s" if key == "namespace" else f"node_pools of this cluster in stack {around.region_stack}"
             yield Problem(key, f"{value} is no key of the {where}", ", ".join(nearest(value, known) or known), "" if known else "write one")
     if spec.program and not spec.image and spec.program.image not in around.images:
         image = spec.program.image
@@ -131,8 +148,7 @@ def _of_seat(spec: ServiceSpec, where: Seat, around: Around) -> Iterator[Problem
 
 
 def _of_cluster(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
-    pool = around.pool(spec)
-    if pool and pool.provisioning == "queued-provisioning":
+    if spec.node_pool and around.pools[spec.node_pool].provisioning == "queued-provisioning":
         message = f"{spec.node_pool} gives nodes to a ProvisioningRequest only: to what waits in a queue"
         yield Problem("node_pool", message, "a pool of another provisioning")
     cluster = around.cluster
@@ -142,12 +158,12 @@ def _of_cluster(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
 
 def _too_many(spec: ServiceSpec, around: Around, held: int) -> Iterator[Problem]:
     """More copies than its pool holds; where it holds not even one, the pod itself is refused elsewhere."""
-    pool, where = around.pool(spec), around.seat(spec)
-    if pool is None or not 0 < held < spec.most:
+    where, nodes = around.seat(spec), around.nodes_max(spec)
+    if not 0 < held < spec.most:
         return
-    nodes = pool.bounds()[1]
-    fix = f"make {where.name} larger in the region's file: {-(-spec.most * nodes // held)} nodes"
-    if where.hosts > 1:
+    whose = "the region's file" if spec.node_pool else "`compute_classes`"
+    fix = f"make {where.name} larger in {whose}: {-(-spec.most * nodes // held)} nodes"
+    if spec.node_pool and where.hosts > 1:
         fix = "make another pool of such a slice in the region's file, with a service of its own"
     key = "min_replicas" if spec.max_replicas is None else "max_replicas"
     yield Problem(key, f"{spec.most} copies are more than {where.name} holds on its {nodes} nodes", f"at most {held}", fix)
@@ -155,11 +171,15 @@ def _too_many(spec: ServiceSpec, around: Around, held: int) -> Iterator[Problem]
 
 def _together(services: Mapping[str, ServiceSpec], held: Mapping[str, int]) -> Iterator[Problem]:
     """Services that each fit their pool, and that together fill more of it than there is, with the least number of copies already."""
-    for pool in dict.fromkeys(spec.node_pool for spec in services.values()):
-        names = [name for name, spec in services.items() if spec.node_pool == pool]
+    for pool in dict.fromkeys(_nodes_of(spec) for spec in services.values()):
+        names = [name for name, spec in services.items() if _nodes_of(spec) == pool]
         if len(names) > 1 and sum(services[name].min_replicas / held[name] for name in names) > 1.000001:
             parts = ", ".join(f"{name} {services[name].min_replicas} of {held[name]}" for name in names)
             message = f"leaves no room in {pool} for the least of all its services: {parts}"
             yield Problem(
                 f"services.{names[-1]}.min_replicas", message, "less, all together", f"or make {pool} larger in the region's file"
             )
+
+
+def _nodes_of(spec: ServiceSpec) -> str | None:
+    return spec.node_pool or spec.compute_class

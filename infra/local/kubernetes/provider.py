@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from time import monotonic
 from typing import Any
 
 import grpc
@@ -45,7 +44,6 @@ class Kubernetes(Provider):
         http: Sends the requests. (default: straight to the sandbox, by no proxy)
         pause: Waits for seconds; true when the user cancelled meanwhile. (default: on the event that Cancel sets)
         say: Shows a line to the user: URN, text, whether it warns. (default: in the log of the engine that shook hands)
-        now: A clock in seconds, for deadlines.
         environ: Variables that stand for what the program does not say.
     """
 
@@ -56,14 +54,12 @@ class Kubernetes(Provider):
         http: httpx.Client | None = None,
         pause: Callable[[float], bool] | None = None,
         say: Say | None = None,
-        now: Callable[[], float] = monotonic,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         super().__init__()
         self._http = http or httpx.Client(timeout=CALL_SECONDS, trust_env=False, verify=False)  # noqa: S501 - plain HTTP of this machine
         self._pause = pause or self.cancelled.wait
         self._say = say
-        self._now = now
         self._environ = environ
         self._client: Client | None = None
 
@@ -91,7 +87,7 @@ class Kubernetes(Provider):
         values = Decoded(request.args).values
         if not values:
             values = {key.removeprefix(CONFIG_PREFIX): value for key, value in request.variables.items()}
-        self._client = Client(config.read(values, self._environ), self._http, self._pause, self._now)
+        self._client = Client(config.read(values, self._environ), self._http, self._pause)
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     # Resources
@@ -154,7 +150,7 @@ class Kubernetes(Provider):
         if client.unreachable:
             return self._lost(request, client)
         if token_of(request.urn) == RELEASE:
-            return self._found(client, request.id, state)
+            return self._found(client, request.id, state, inputs)
         namespace, name = objects.named(request.id)
         kind = _kind(request.urn, state.values)
         live = client.there(kind, namespace, name)
@@ -205,6 +201,7 @@ class Kubernetes(Provider):
             if client.config.delete_unreachable and not is_release:
                 return empty_pb2.Empty()
             raise ProviderError(f"configured Kubernetes cluster is unreachable. {STATE_LOST}")
+        state.secrets.discard((INPUTS,))  # a release's are as a whole: of what is in them, the outputs say what is secret
         try:
             if is_release:
                 Releases(client).delete(state.values["namespace"], state.values["name"])
@@ -247,15 +244,15 @@ class Kubernetes(Provider):
             raise ProviderError(given.hide(str(error))) from None
         return provider_pb2.UpdateResponse(properties=_kept_release(found, given))
 
-    def _found(self, client: Client, id: str, state: Decoded) -> Any:
+    def _found(self, client: Client, id: str, state: Decoded, inputs: Decoded) -> Any:
         namespace, name = objects.named(id)
         read = Releases(client).read(namespace or config.DEFAULT, name, state.values)
         if read is None:
             return provider_pb2.ReadResponse()
-        found, inputs = read
-        given = {path[1:] for path in state.secrets if path[0] == INPUTS and len(path) > 1}
-        properties = encode(found, {(INPUTS,), *manifest.secrets(found, {path for path in state.secrets if path[0] != INPUTS})})
-        return provider_pb2.ReadResponse(id=id, properties=properties, inputs=encode(inputs, manifest.secrets(inputs, given)))
+        found, would = read
+        given = inputs if inputs.values else state
+        answer = encode(would, manifest.secrets(would, given.secrets))
+        return provider_pb2.ReadResponse(id=id, properties=_kept_release(found, given), inputs=answer)
 
     # What these share
 
@@ -323,7 +320,7 @@ def _kept(state: State, given: Decoded) -> struct_pb2.Struct:
 
 
 def _kept_release(state: Data, given: Decoded) -> struct_pb2.Struct:
-    return encode(state, {(INPUTS,), *(path for path in manifest.secrets(state, given.secrets))})
+    return encode(state, {(INPUTS,), *manifest.secrets(state, given.secrets)})
 
 
 def _imported(live: Data) -> Data:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -75,16 +75,13 @@ class Client(Calls):
         config: Where it is.
         http: Sends the requests.
         pause: Waits; true when the user cancelled meanwhile.
-        now: A clock in seconds, for deadlines.
     """
 
     no_answer = "\n  fix: is the sandbox up?"
-    longest_poll_seconds = 2.0
+    longest_poll_seconds = 30.0
 
-    def __init__(
-        self, config: Config, http: httpx.Client, pause: Callable[[float], bool], now: Callable[[], float] = time.monotonic
-    ) -> None:
-        super().__init__(http, pause, now)
+    def __init__(self, config: Config, http: httpx.Client, pause: Callable[[float], bool]) -> None:
+        super().__init__(http, pause)
         self.config = config
         self._lock = threading.Lock()
         self._served: dict[str, dict[str, Served]] = {}
@@ -147,6 +144,20 @@ class Client(Calls):
             return True if kind.own or self.unreachable else self.served(kind).namespaced
         except NoMatchError:
             return True
+
+    def time(self, seconds: float = 0.0) -> float:
+        """
+        Lets time pass in the sandbox, and answers what time it is there, in seconds since 1970. Nobody waits for that: its clock is moved;
+        while somebody works in real time it is not, and the answer takes a while.
+
+        Raises:
+            CancelledError: The user cancelled.
+            ProviderError: No answer came.
+        """
+        parts = urlsplit(self.config.server)
+        address = f"{parts.scheme}://{parts.netloc}/sandbox/clock"
+        answer = self.sent("POST", address, lambda: self._http.post(address, json={"seconds": seconds}), safe=True)
+        return dt.datetime.fromisoformat(str(object_of(answer)["time"])).timestamp()
 
     # Objects
 

@@ -1,4 +1,6 @@
-"""Waits in a cluster, until an object is ready and until one is gone: asked again after growing pauses, with progress told."""
+"""
+Waits in a cluster, until an object is ready and until one is gone: asked again after growing times of the sandbox, with progress told.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,15 @@ from infra.local.kubernetes.kinds import Kind
 from infra.local.kubernetes.manifest import Data, annotation, dig, name_of, namespace_of, says_true
 from infra.local.kubernetes.ready import Seen, rule
 from infra.local.kubernetes.rest import Client
-from infra.provider.calls import FIRST_POLL_SECONDS, CancelledError
+from infra.provider.calls import CancelledError
 from infra.provider.server import ProviderError
 
 Tell = Callable[[str], None]
 
 DEFAULT_SECONDS = 600.0
+FIRST_SECONDS = 1.0
+"""Of the sandbox's time, until an object is looked at again."""
+GROWTH = 1.5
 GONE_AT_ONCE = {
     ("", "Namespace"),
     ("", "Pod"),
@@ -57,8 +62,7 @@ def until_ready(client: Client, kind: Kind, made: Data, inputs: Data, given: flo
     how = rule(kind, inputs)
     if how is None:
         return made
-    limit = seconds(given, inputs, how.seconds)
-    deadline, delay = client.now() + limit, FIRST_POLL_SECONDS
+    clock = Deadline(client, seconds(given, inputs, how.seconds))
     live, seen, told = made, Seen(False), ""
     while True:
         try:
@@ -71,12 +75,10 @@ def until_ready(client: Client, kind: Kind, made: Data, inputs: Data, given: flo
                 tell(told)
             if seen.failed:
                 raise NotReadyError(f"Resource '{name_of(made)}' was created but failed to initialize", live, seen.problems)
-            if client.now() >= deadline:
+            if not clock.goes_on():
                 raise NotReadyError(f"'{name_of(made)}' timed out waiting to be Ready", live, seen.problems or _said(seen))
-            client.wait(delay)
         except CancelledError:
             raise NotReadyError(f'Resource operation was cancelled for "{name_of(made)}"', live, seen.problems) from None
-        delay = min(delay * 1.6, client.longest_poll_seconds)
 
 
 def once(client: Client, kind: Kind, live: Data, inputs: Data) -> None:
@@ -103,18 +105,48 @@ def until_gone(client: Client, kind: Kind, namespace: str, name: str, inputs: Da
     if says_true(inputs, "skipAwait") and (kind.group, kind.name) in GONE_AT_ONCE:
         return
     limit = seconds(given, inputs, DEFAULT_SECONDS)
-    deadline, delay, told = client.now() + limit, FIRST_POLL_SECONDS, ""
+    clock, told = Deadline(client, limit), ""
     while (live := client.there(kind, namespace, name)) is not None:
         held = ", ".join(map(str, dig(live, "metadata", "finalizers") or []))
-        if client.now() >= deadline:
+        if not clock.goes_on():
             why = f"\n  finalizers might be preventing deletion ({held})" if held else ""
             raise ProviderError(f"{kind.name} {name}: timed out waiting for the condition: it is still there after {limit:g} s{why}")
         says = f"Waiting for {kind.name} {name} to be gone" + (f" ({held})" if held else "")
         if says != told:
             told = says
             tell(told)
-        client.wait(delay)
-        delay = min(delay * 1.6, client.longest_poll_seconds)
+
+
+class Deadline:
+    """
+    How long to wait, by the sandbox's clock.
+
+    Args:
+        client: The cluster in it.
+        seconds: Of waiting.
+    """
+
+    def __init__(self, client: Client, seconds: float) -> None:
+        self._client = client
+        self._seconds = seconds
+        self._ends: float | None = None
+        self._step = FIRST_SECONDS
+
+    def goes_on(self) -> bool:
+        """
+        Lets some time pass. False where there is none left.
+
+        Raises:
+            CancelledError: The user cancelled.
+        """
+        now = self._client.time()
+        if self._ends is None:
+            self._ends = now + self._seconds
+        if now >= self._ends:
+            return False
+        self._client.time(min(self._step, self._ends - now))
+        self._step = min(self._step * GROWTH, self._client.longest_poll_seconds)
+        return True
 
 
 def seconds(given: float, inputs: Data, default: float) -> float:

@@ -91,19 +91,16 @@ class Engine:
     def __init__(self, cluster: Callable[[httpx.Request], httpx.Response] = nobody, environ: Any = None, **config: Any) -> None:
         self.said: list[tuple[str, bool]] = []
         """What the user was told, and whether as a warning."""
-        self.clock = 0.0
         self.provider = Kubernetes(
             httpx.Client(transport=httpx.MockTransport(cluster)),
             self._pause,
             lambda _, text, warns: self.said.append((text, warns)),
-            lambda: self.clock,
             environ or {},
         )
         args = {"kubeconfig": json.dumps(kubeconfig())} | config
         self.provider.Configure(provider_pb2.ConfigureRequest(args=encode(args)), Context())
 
     def _pause(self, seconds: float) -> bool:
-        self.clock += seconds
         return self.provider.cancelled.is_set()
 
     @staticmethod
