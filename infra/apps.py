@@ -130,9 +130,6 @@ class AppsSpec(FileSpec):
     def _routed(self) -> Iterator[Problem]:
         network = {"proxies": self.of_region.network.proxy_cidr, "subnetwork": self.subnetwork, "region_stack": self.region_stack}
         yield from route.problems(self.routes, self.services, self.namespaces, **network)
-        led = {name for one in self.routes.values() for name in one.services}
-        for name in sorted(name for name, one in self.services.items() if one.security_policy and name not in led):
-            yield Problem(f"services.{name}.security_policy", "does nothing: no route leads here", fix="write one under `routes`, or remove it")
 
     @property
     def needs_adapter(self) -> bool:

@@ -122,6 +122,10 @@ def problems(
             fix = f"write it under `accelform:network`, as `existing`, in the file of stack {region_stack}"
             found.append(Problem("exposure", "takes an address in the subnet of the cluster, which others own and nobody named", "", fix))
         yield from (replace(one, path=f"routes.{name}.{one.path}") for one in found)
+    led = {name for spec in routes.values() for name in spec.services}
+    for name, service in services.items():
+        if service.security_policy and name not in led:
+            yield Problem(f"services.{name}.security_policy", "does nothing: no route leads here", fix="write one under `routes`")
 
 
 class Route(pulumi.ComponentResource):
