@@ -125,23 +125,19 @@ class AppsSpec(FileSpec):
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
         yield from service_checks.pods(self.services, self.around)
         if self.needs_adapter:
-            yield "metrics_adapter", metrics_adapter.pod()
+            yield "metrics_adapter", metrics_adapter.pod(self.around.images[metrics_adapter.KEY])
 
     def _routed(self) -> Iterator[Problem]:
-        network = {"proxies": self.of_region.network.proxy_cidr, "subnetwork": self.subnetwork, "region_stack": self.region_stack}
-        yield from route.problems(self.routes, self.services, self.namespaces, **network)
+        proxies = self.of_region.network.proxy_cidr
+        yield from route.problems(self.routes, self.services, self.namespaces, proxies=proxies, region_stack=self.region_stack)
+        if self.needs_adapter and metrics_adapter.KEY not in self.around.images:
+            yield metrics_adapter.missing(self.region)
 
     @property
     def needs_adapter(self) -> bool:
         """Whether this file brings what lets the cluster scale on metrics of its pods."""
         scales = any(one.scale_on and one.scale_on.metric for one in self.services.values())
         return scales if self.metrics_adapter is None else self.metrics_adapter
-
-    @property
-    def subnetwork(self) -> str | None:
-        """Full name of the subnet that the cluster stands in; None of a cluster of others, where the region's file names none."""
-        own = f"projects/{self.project}/regions/{self.region}/subnetworks/{names.resource(self.region_stack, 'subnet')}"
-        return self.of_region.network.existing or (None if self.cluster_spec.existing else own)
 
     @property
     def around(self) -> Around:

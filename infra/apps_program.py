@@ -9,7 +9,7 @@ import pulumi
 from infra import kubernetes
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
-from infra.in_cluster import service_checks
+from infra.in_cluster import metrics_adapter, service_checks
 from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
@@ -37,10 +37,9 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         for name, one in spec.namespaces.items()
     }
 
-    project_number = region.require_output("project_number")
+    project_number, around = region.require_output("project_number"), spec.around
     if spec.needs_adapter:
-        MetricsAdapter(placement=placement, project_number=project_number, opts=inside)
-    around = spec.around
+        MetricsAdapter(around.images[metrics_adapter.KEY], placement=placement, project_number=project_number, opts=inside)
     for name, service in spec.services.items():
         Service(
             name,
@@ -54,21 +53,20 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             opts=inside,
         )
     groups = service_checks.groups(spec.services, around)
-    addresses = {}
+    reached = {}
     for name, route in spec.routes.items():
         within = {route.namespace, *(spec.services[one].namespace for one in route.services)}
-        addresses[name] = Route(
+        reached[name] = Route(
             name,
             route,
             services=spec.services,
             groups=groups,
             placement=placement,
-            subnetwork=spec.subnetwork,
             after=[namespaces[one] for one in sorted(within)],
             opts=inside,
         ).address
 
-    if addresses:
+    if addresses := {name: address for name, address in reached.items() if address is not None}:
         pulumi.export("route_addresses", addresses)
     for name, ladder in spec.compute_classes.items():
         ComputeClass(

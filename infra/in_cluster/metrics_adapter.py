@@ -1,8 +1,8 @@
 """
 What lets a cluster scale on metrics of its pods: Google's adapter, which asks Cloud Monitoring and answers Kubernetes' autoscaler.
 
-There is one for a cluster, and only where something scales on such a metric. GKE has one built in (`AutoscalingMetric`), from 1.37 on and
-before as a preview only: clusters of the regular and stable channels are older, so that this one works in all of them.
+There is one for a cluster, and only where something scales on such a metric. GKE has one built in (`AutoscalingMetric`) from 1.37 on, and
+in 1.36 as a preview: the regular channel is older. Its image is a copy in the stack's region, by its digest, as every image is.
 Sources: https://cloud.google.com/stackdriver/docs/managed-prometheus/hpa and
 https://docs.cloud.google.com/kubernetes-engine/docs/how-to/autoscale-using-metrics ("1.37.0-gke.3100000"), read 2026-11. The objects:
 GoogleCloudPlatform/k8s-stackdriver, custom-metrics-stackdriver-adapter/deploy/production/adapter_new_resource_model.yaml, read 2026-11.
@@ -17,12 +17,15 @@ import pulumi
 
 from infra import gcp
 from infra.components.placement import Placement
+from infra.errors import Problem
 from infra.kubernetes import Object
 
 NAMESPACE = "custom-metrics"
 NAME = "custom-metrics-stackdriver-adapter"
-IMAGE = f"gcr.io/gke-release/{NAME}:v0.16.11-gke.0"
-"""The newest that the objects' own file names, by its state of 2026-09-26; of its digest no source tells."""
+KEY = "metrics-adapter"
+"""Key of its image under `images:`."""
+PUBLISHED = f"gcr.io/gke-release/{NAME}:v0.16.11-gke.0"
+"""The newest image that Google publishes, by the objects' own file as it was on 2026-09-26; of its digest no source tells."""
 ROLE = "roles/monitoring.viewer"
 METRICS = {"v1beta1": 100, "v1beta2": 200}
 """Versions of the API of metrics that it answers, and which of them comes first."""
@@ -34,7 +37,9 @@ class MetricsAdapter(pulumi.ComponentResource):
 
     objects: list[pulumi.Resource]
 
-    def __init__(self, *, placement: Placement, project_number: pulumi.Input[str], opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, image: str, *, placement: Placement, project_number: pulumi.Input[str], opts: pulumi.ResourceOptions | None = None
+    ) -> None:
         super().__init__("accelform:metrics_adapter:MetricsAdapter", NAME, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         pool = f"locations/global/workloadIdentityPools/{placement.project}.svc.id.goog/subject/ns/{NAMESPACE}/sa/{NAME}"
@@ -46,12 +51,18 @@ class MetricsAdapter(pulumi.ComponentResource):
             opts=child,
         )
         self.objects = [grant]
-        for manifest in manifests(placement.labels):
+        for manifest in manifests(image, placement.labels):
             self.objects.append(Object(manifest, pulumi.ResourceOptions(parent=self, depends_on=list(self.objects[:2]))))
         self.register_outputs({})
 
 
-def pod() -> dict[str, Any]:
+def missing(region: str) -> Problem:
+    """What is said where its image is not."""
+    fix = f"copy it: gcrane cp {PUBLISHED} {region}-docker.pkg.dev/PROJECT/REPOSITORY/{KEY}, and write its digest"
+    return Problem(f"images.{KEY}", "is missing: by it the cluster scales on metrics of its pods", "", fix)
+
+
+def pod(image: str) -> dict[str, Any]:
     """Its pod. It stands on nodes without accelerators."""
     amounts = {"cpu": "250m", "memory": "400Mi"}
     return {
@@ -60,7 +71,7 @@ def pod() -> dict[str, Any]:
         "containers": [
             {
                 "name": "adapter",
-                "image": IMAGE,
+                "image": image,
                 "command": ["/adapter", "--use-new-resource-model=true", "--fallback-for-container-metrics=true"],
                 "resources": {"requests": amounts, "limits": amounts},
                 "securityContext": {"allowPrivilegeEscalation": False},
@@ -69,7 +80,7 @@ def pod() -> dict[str, Any]:
     }
 
 
-def manifests(labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def manifests(image: str, labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """All of its objects, the namespace first."""
     own = {"app.kubernetes.io/name": NAME}
 
@@ -104,7 +115,7 @@ def manifests(labels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         "spec": {
             "replicas": 1,
             "selector": {"matchLabels": own},
-            "template": {"metadata": {"labels": {**labels, **own}}, "spec": pod()},
+            "template": {"metadata": {"labels": {**labels, **own}}, "spec": pod(image)},
         },
     }
     yield {

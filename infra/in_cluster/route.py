@@ -1,9 +1,12 @@
 """
-A way in: a load balancer of the region, with an address of its own, that sends requests to services of the cluster by shares.
+A way in: a load balancer of the region that sends requests to services of the cluster by shares.
 
 It is always one of the region. Google's global one ends TLS wherever the caller is, and has an address that is in no region. Both kinds
 that are used send from the range of the region's proxies, so that the network must have one.
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/gateway-api ("GatewayClass"), read 2026-11.
+
+From outside it has an address that is reserved, and outlives its gateway: names of hosts lead there. Inside, where no source says what a
+reserved one costs, GKE takes one for as long as the gateway is there.
 """
 
 from __future__ import annotations
@@ -95,7 +98,6 @@ def problems(
     namespaces: Mapping[str, object],
     *,
     proxies: str | None,
-    subnetwork: str | None,
     region_stack: str,
 ) -> Iterator[Problem]:
     """
@@ -103,7 +105,6 @@ def problems(
 
     Args:
         proxies: Range of the load balancers of the region's network.
-        subnetwork: Where the cluster stands; None where nobody said.
     """
     for name, spec in routes.items():
         found = []
@@ -118,9 +119,6 @@ def problems(
         if proxies is None:
             fix = f"write `accelform:network: {{ proxy_cidr: 10.0.16.0/23 }}` in the file of stack {region_stack}"
             found.append(Problem("exposure", "needs a range for the region's load balancers, and its network has none", "", fix))
-        if spec.exposure == "internal" and subnetwork is None:
-            fix = f"write it under `accelform:network`, as `existing`, in the file of stack {region_stack}"
-            found.append(Problem("exposure", "takes an address in the subnet of the cluster, which others own and nobody named", "", fix))
         yield from (replace(one, path=f"routes.{name}.{one.path}") for one in found)
     led = {name for spec in routes.values() for name in spec.services}
     for name, service in services.items():
@@ -131,7 +129,8 @@ def problems(
 class Route(pulumi.ComponentResource):
     """A load balancer's address, its listener, and where requests go."""
 
-    address: pulumi.Output[str]
+    address: pulumi.Output[str] | None = None
+    """The reserved one, from outside."""
 
     def __init__(
         self,
@@ -141,7 +140,6 @@ class Route(pulumi.ComponentResource):
         services: Mapping[str, ServiceSpec],
         groups: set[str],
         placement: Placement,
-        subnetwork: str | None,
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -149,26 +147,27 @@ class Route(pulumi.ComponentResource):
         Args:
             services: All of the file.
             groups: Those of them whose copies are several pods.
-            subnetwork: Where the cluster stands, of which an internal address is.
             after: What must stand before.
         """
         super().__init__("accelform:route:Route", name, None, opts)
-        internal = spec.exposure == "internal"
-        address = gcp.compute.Address(
-            f"route-{name}",
-            name=address_name(name, placement),
-            project=placement.project,
-            region=placement.region,
-            address_type=spec.exposure.upper(),
-            **({"purpose": "SHARED_LOADBALANCER_VIP", "subnetwork": subnetwork} if internal else {"network_tier": "PREMIUM"}),
-            labels=placement.labels,
-            opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
-        )
-        self.address = address.address
-        inside = pulumi.ResourceOptions(parent=self, depends_on=[*after, address])
+        child = pulumi.ResourceOptions(parent=self)
+        if spec.exposure == "external":
+            address = gcp.compute.Address(
+                f"route-{name}",
+                name=address_name(name, placement),
+                project=placement.project,
+                region=placement.region,
+                address_type="EXTERNAL",
+                network_tier="PREMIUM",
+                labels=placement.labels,
+                opts=child,
+            )
+            self.address = address.address
+            after = [*after, address]
+        inside = pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=after))
         for manifest in manifests(name, spec, services, groups, placement):
             Object(manifest, inside)
-        self.register_outputs({"address": self.address})
+        self.register_outputs({})
 
 
 def address_name(route: str, placement: Placement) -> str:
@@ -184,13 +183,14 @@ def manifests(
     if spec.certificate:
         options = {CERTIFICATES: spec.certificate}
         listener = {"name": "https", "protocol": "HTTPS", "port": 443, "tls": {"mode": "Terminate", "options": options}}
+    reserved = {"type": "NamedAddress", "value": address_name(name, placement)}
     yield {
         "apiVersion": API,
         "kind": "Gateway",
         "metadata": metadata,
         "spec": {
             "gatewayClassName": CLASSES[spec.exposure],
-            "addresses": [{"type": "NamedAddress", "value": address_name(name, placement)}],
+            **({"addresses": [reserved]} if spec.exposure == "external" else {}),
             "listeners": [{**listener, "allowedRoutes": {"namespaces": {"from": "Same"}}}],
         },
     }

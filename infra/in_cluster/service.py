@@ -88,9 +88,9 @@ class ServiceSpec(Spec):
     hosts: Annotated[WholeNumber, Field(ge=1, le=256)] | None = None
     """Nodes that answer together as one copy, each with its own container: the first is the leader, and gets the requests. (default: 1; of
     a TPU slice its hosts)"""
-    min_replicas: Annotated[WholeNumber, Field(ge=1, le=10_000)] = 1
-    """Copies at least."""
-    max_replicas: Annotated[WholeNumber, Field(ge=1, le=10_000)] | None = None
+    min_replicas: Annotated[WholeNumber, Field(ge=0, le=10_000)] = 1
+    """Copies at least. Where there may be more, at least 1; 0 alone is a service that waits to be wanted, and holds no node."""
+    max_replicas: Annotated[WholeNumber, Field(ge=0, le=10_000)] | None = None
     """Copies at most. (default: as many as at least)"""
     scale_on: ScaleSpec | None = None
     """What more copies come for; needed where there may be more."""
@@ -159,6 +159,9 @@ class ServiceSpec(Spec):
             yield Problem("max_replicas", f"{most} is below min_replicas", f"{self.min_replicas} or more")
         elif most == self.min_replicas and self.scale_on:
             yield Problem("scale_on", f"does nothing: there are always {most}", fix="say a higher max_replicas, or remove it")
+        elif most > self.min_replicas == 0:
+            message = "is 0, and the autoscaler keeps one: what it scales on is told by copies that are there"
+            yield Problem("min_replicas", message, "1 or more", "or 0 without max_replicas")
         elif most > self.min_replicas and not self.scale_on:
             example = "{ metric: wl_in_flight, average: 8 }" if self.workload else "{ cpu_percent: 60 }"
             yield Problem("scale_on", "is missing: what more copies come for", f"for example {example}")

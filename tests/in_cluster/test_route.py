@@ -86,13 +86,9 @@ def test_a_network_without_a_range_for_load_balancers_is_refused_with_what_to_wr
     assert "proxy_cidr: 10.0.16.0/23 }` in the file of stack there" in problems(load, INSIDE, {})["exposure"]
 
 
-def test_an_internal_address_in_a_network_of_others_needs_their_subnet(load: Load) -> None:
-    """An external one needs none."""
-    cluster = {"existing": OTHERS}
-    assert "which others own" in problems(load, INSIDE, NETWORK, cluster)["exposure"]
-    load(SHOP, NETWORK, cluster)
-    spec = load(INSIDE, NETWORK | {"existing": "projects/host/regions/us-central1/subnetworks/ml"}, cluster)
-    assert spec.subnetwork == "projects/host/regions/us-central1/subnetworks/ml"
+def test_a_cluster_of_others_is_told_the_range_of_its_network(load: Load) -> None:
+    """Nothing is made of it: what routes into the cluster lets it in."""
+    assert load(SHOP, cluster={"existing": OTHERS}).of_region.network.proxy_cidr == "10.0.16.0/23"
 
 
 def test_a_policy_of_a_service_that_no_route_leads_to_is_refused(load: Load) -> None:
@@ -105,7 +101,9 @@ def test_a_policy_of_a_service_that_no_route_leads_to_is_refused(load: Load) -> 
 def test_an_adapter_of_metrics_comes_where_something_scales_on_one(load: Load) -> None:
     """And where nobody said that the cluster has one."""
     scaled = WEB | {"metrics_route": "/metrics", "max_replicas": 2, "scale_on": {"metric": "queue", "average": 0.5}}
-    assert [load(INSIDE, services={"a": scaled}).needs_adapter, load(INSIDE).needs_adapter] == [True, False]
+    images = {"metrics-adapter": IMAGE}
+    assert [load(INSIDE, services={"a": scaled}, images=images).needs_adapter, load(INSIDE).needs_adapter] == [True, False]
+    assert "gcrane cp gcr.io/gke-release/" in problems(load, INSIDE, services={"a": scaled})["images.metrics-adapter"]
     assert not load(INSIDE, services={"a": scaled}, metrics_adapter=False).needs_adapter
 
 

@@ -93,6 +93,7 @@ def test_our_servers_have_the_routes_and_the_gauge() -> None:
         ({"max_replicas": 2, "scale_on": {"metric": "wl_in_flight"}}, "scale_on.average", "is missing"),
         ({"max_replicas": 2, "scale_on": {}}, "scale_on", "says none, or both"),
         ({"min_replicas": 3, "max_replicas": 2}, "max_replicas", "2 is below min_replicas"),
+        ({"min_replicas": 0, "max_replicas": 2, "scale_on": {"cpu_percent": 60}}, "min_replicas", "the autoscaler keeps one"),
         ({"cpu": float("nan")}, "cpu", ""),
         ({"memory_gib": "2"}, "memory_gib", ""),
         ({"replicas": 2}, "replicas", "min_replicas"),
