@@ -9,15 +9,18 @@ import pulumi
 from infra import kubernetes, names
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
-from infra.in_cluster import controllers
+from infra.in_cluster import controllers, metrics_adapter, service_checks
 from infra.in_cluster.cluster_job import ClusterJob
 from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.controllers import Controllers
+from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
 from infra.in_cluster.priority import Priority
 from infra.in_cluster.queue import Queues
 from infra.in_cluster.ray_cluster import RayCluster
+from infra.in_cluster.route import Route
 from infra.in_cluster.secret import Secret
+from infra.in_cluster.service import Service
 from infra.in_cluster.volume import Volume
 
 ENDPOINTS = "cluster_endpoints"
@@ -34,7 +37,13 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
     inside = pulumi.ResourceOptions(providers=[cluster])
 
-    namespaces = {name: Namespace(name, one, placement=placement, opts=inside) for name, one in spec.namespaces.items()}
+    led = {name for route in spec.routes.values() for name in route.services}
+    proxied = {spec.services[name].namespace for name in led}
+    proxies = spec.of_region.network.proxy_cidr or ""
+    namespaces = {
+        name: Namespace(name, one, placement=placement, proxies=proxies if name in proxied else "", opts=inside)
+        for name, one in spec.namespaces.items()
+    }
     installed = Controllers("controllers", spec.controllers, opts=inside) if spec.controllers else None
 
     def after(namespace: str, *needed: controllers.Controller) -> list[pulumi.Resource]:
@@ -83,6 +92,37 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             opts=inside,
         )
 
+    around = spec.around
+    if spec.needs_adapter:
+        MetricsAdapter(around.images[metrics_adapter.KEY], placement=placement, project_number=project_number, opts=inside)
+    groups = service_checks.groups(spec.services, around)
+    for name, service in spec.services.items():
+        Service(
+            name,
+            service,
+            place=replace(around.place(name, service), labels=placement.labels),
+            routed=name in led,
+            placement=placement,
+            buckets=spec.buckets,
+            project_number=project_number,
+            after=after(service.namespace, *([controllers.GROUPS] if name in groups else [])),
+            opts=inside,
+        )
+    reached = {}
+    for name, route in spec.routes.items():
+        within = {route.namespace, *(spec.services[one].namespace for one in route.services)}
+        reached[name] = Route(
+            name,
+            route,
+            services=spec.services,
+            groups=groups,
+            placement=placement,
+            after=[namespaces[one].namespace for one in sorted(within)],
+            opts=inside,
+        ).address
+
+    if addresses := {name: address for name, address in reached.items() if address is not None}:
+        pulumi.export("route_addresses", addresses)
     for name, ladder in spec.compute_classes.items():
         ComputeClass(
             name,
@@ -96,7 +136,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         )
     network = names.resource(spec.region_stack, "net")
     for name, volume in spec.volumes.items():
-        Volume(name, volume, placement=placement, network=network, after=[namespaces[volume.namespace]], opts=inside)
+        Volume(name, volume, placement=placement, network=network, after=after(volume.namespace), opts=inside)
     for name, secret in spec.secrets.items():
         Secret(
             name,
@@ -104,7 +144,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             readers=secret.readers,
             placement=placement,
             project_number=project_number,
-            after=[namespaces[secret.namespace]],
+            after=after(secret.namespace),
             opts=inside,
         )
 
