@@ -263,6 +263,8 @@ def test_what_looks_wrong_may_be_right() -> None:
     assert said(changed("CronJob", **{"spec.schedule": "@daily"})) == {}
     assert said(changed("JobSet", status={"restarts": 1}, **{"metadata.managedFields": [{"manager": "jobset"}]})) == {}
     assert said(changed("Deployment", **{"metadata.creationTimestamp": None, "spec.paused": None})) == {}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "a"}}
+    assert said(role | {"roleRef": {"kind": "ClusterRole", "name": "view"}, "subjects": [{"kind": "User", "name": "a"}]}) == {}
     assert said(changed("Service", **{"spec.clusterIP": "None", "spec.ports": []})) == {}
 
 
