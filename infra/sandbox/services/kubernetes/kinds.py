@@ -163,7 +163,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(
         GATEWAY,
         "gateway.networking.k8s.io",
-        "v1 v1beta1",
+        "v1",
         "GatewayClass gatewayclasses gc cs",
         "Gateway gateways gtw s",
         "HTTPRoute httproutes - s",
@@ -194,7 +194,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(
         KUEUE,
         "kueue.x-k8s.io",
-        "v1beta2 v1beta1",
+        "v1beta2",
         "ClusterQueue clusterqueues cq cs",
         "LocalQueue localqueues queue,queues,lq s",
         "ResourceFlavor resourceflavors flavor,flavors,rf c",
