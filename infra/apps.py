@@ -25,16 +25,19 @@ from infra.components.node_pool import NodePoolSpec
 from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import cluster_job, compute_class, controllers, job_objects, queue, ray_cluster
+from infra.in_cluster import cluster_job, compute_class, controllers, job_objects, queue, ray_cluster, secret, volume
 from infra.in_cluster.cluster_job import ClusterJobSpec
 from infra.in_cluster.compute_class import ComputeClassSpec
 from infra.in_cluster.controllers import Controller
 from infra.in_cluster.job_objects import Where
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.namespace import NamespaceSpec
 from infra.in_cluster.priority import PrioritySpec, class_name
 from infra.in_cluster.queue import Place, QueueSpec, Room
 from infra.in_cluster.ray_cluster import Made, RayClusterSpec
 from infra.in_cluster.seat import seat
+from infra.in_cluster.secret import SecretSpec
+from infra.in_cluster.volume import VolumeSpec
 from infra.spec import Name, distinct, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
@@ -71,6 +74,10 @@ class AppsSpec(FileSpec):
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
     compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
     """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
+    volumes: dict[Name, VolumeSpec] = {}
+    """Disks and shared folders that outlive the pods that mount them, by name."""
+    secrets: dict[Name, SecretSpec] = {}
+    """Secrets of Secret Manager that pods see as files, by name."""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
     existing_controllers: Annotated[list[Controller], AfterValidator(distinct)] = []
@@ -95,7 +102,7 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := list(self._classes()) or list(self._trains()) or list(self._held()):
+        if problems := [*self._classes(), *self._mounted(), *self._trains()] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -127,6 +134,24 @@ class AppsSpec(FileSpec):
                 message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
                 yield Problem(f"confirmed.{number}", message, fix="remove it")
 
+    def _mounted(self) -> Iterator[Problem]:
+        """What volumes and secrets need of the cluster, and where they are."""
+        cluster, network = self.cluster_spec, self.of_region.network
+        for name, one in self.volumes.items():
+            yield from (replace(found, path=f"volumes.{name}.{found.path}") for found in volume.against_cluster(one, cluster, network))
+        for name in self.secrets:
+            yield from (replace(found, path=f"secrets.{name}") for found in secret.against_cluster(cluster))
+        for key, several in (("volumes", self.volumes), ("secrets", self.secrets)):
+            for name, has in several.items():
+                if has.namespace not in self.namespaces:
+                    allowed = ", ".join(nearest(has.namespace, self.namespaces) or self.namespaces)
+                    yield Problem(f"{key}.{name}.namespace", f"{has.namespace} is no key of namespaces", allowed)
+
+    @property
+    def mountable(self) -> Mountable:
+        """What pods of the stack may mount."""
+        return Mountable(self.volumes, self.secrets)
+
     def _trains(self) -> Iterator[Problem]:
         """What queues, jobs and Ray clusters may not be here."""
         rooms = self.rooms
@@ -143,6 +168,7 @@ class AppsSpec(FileSpec):
             priorities=self.priorities,
             namespaces=self.namespaces,
             images=self.all_images,
+            mountable=self.mountable,
         )
         of_google = controllers.RAY in self.existing_controllers
         yield from ray_cluster.against(self.ray_clusters, rooms=rooms, namespaces=self.namespaces, of_google=of_google)
@@ -164,10 +190,19 @@ class AppsSpec(FileSpec):
         """What has accelerators in the cluster: the nodes of each pool, and of each class."""
         pools, found = self.node_pools, dict[Place, Room]()
         for name, pool in pools.items():
-            asks = pool.provisioning == "queued-provisioning"
-            found[name, ""] = Room(seat(name, pool, self.region_stack), pool.bounds()[1], asks, pool.max_run_minutes)
+            found[name, ""] = Room(
+                seat(name, pool, self.region_stack),
+                pool.bounds()[1],
+                pool.provisioning == "queued-provisioning",
+                pool.max_run_minutes,
+                pool.host,
+                tuple(pool.zones_in(self.region)),
+            )
         for name, ladder in self.compute_classes.items():
-            found["", name] = Room(compute_class.seat(name, ladder, pools), ladder.max_nodes, minutes=ladder.max_run_minutes)
+            there = tuple(ladder.zones or ())
+            found["", name] = Room(
+                compute_class.seat(name, ladder, pools), ladder.max_nodes, False, ladder.max_run_minutes, ladder.host, there
+            )
         return found
 
     @property
@@ -189,7 +224,8 @@ class AppsSpec(FileSpec):
         """Where a job runs, and what it is made of there."""
         found = cluster_job.rooms_of(job, self.queues, self.rooms)
         image = job.image or self.all_images[job.program.image if job.program else ""]
-        return Where(stack, labels, image, self.buckets, tuple(room.seat for room in found), self._restricted(job.namespace))
+        seats = tuple(room.seat for room in found)
+        return Where(stack, labels, image, self.buckets, seats, self._restricted(job.namespace), self.mountable)
 
     def made(self, labels: Mapping[str, str], ray: RayClusterSpec) -> Made:
         """What a Ray cluster is made of."""
@@ -204,8 +240,6 @@ class AppsSpec(FileSpec):
             return
         nodes = self.nodes
         for path, pod in self.pods():
-            if compute_class.CLASS in pod.get("nodeSelector", {}):
-                continue  # its nodes are made as it asks
             fit = judge(PodNeed.of(pod), nodes)
             if not fit.holds and nodes:
                 near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))

@@ -6,17 +6,13 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import kubernetes
+from infra import apps_training, kubernetes, names
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
-from infra.in_cluster import controllers
-from infra.in_cluster.cluster_job import ClusterJob
 from infra.in_cluster.compute_class import ComputeClass
-from infra.in_cluster.controllers import Controllers
 from infra.in_cluster.namespace import Namespace
-from infra.in_cluster.priority import Priority
-from infra.in_cluster.queue import Queues
-from infra.in_cluster.ray_cluster import RayCluster
+from infra.in_cluster.secret import Secret
+from infra.in_cluster.volume import Volume
 
 ENDPOINTS = "cluster_endpoints"
 """Output of a region's stack: DNS names of the control planes of its clusters."""
@@ -32,54 +28,10 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
     inside = pulumi.ResourceOptions(providers=[cluster])
 
-    namespaces = {name: Namespace(name, one, placement=placement, opts=inside) for name, one in spec.namespaces.items()}
-    installed = Controllers("controllers", spec.controllers, opts=inside) if spec.controllers else None
-
-    def after(namespace: str, *needed: controllers.Controller) -> list[pulumi.Resource]:
-        """What must stand first: the namespace, and the controllers that are not there already."""
-        return [namespaces[namespace].namespace, *(installed.after(*needed) if installed else [])]
-
-    priorities = {
-        name: Priority(
-            name,
-            one,
-            placement=placement,
-            queued=bool(spec.queues),
-            after=installed.after(controllers.QUEUES) if installed else [],
-            opts=inside,
-        )
-        for name, one in spec.priorities.items()
+    namespaces = {
+        name: Namespace(name, namespace, placement=placement, opts=inside).namespace for name, namespace in spec.namespaces.items()
     }
-    queues: dict[str, kubernetes.Object] = {}
-    if spec.queues:
-        first = [one for queue in spec.queues.values() for one in after(queue.namespace, controllers.QUEUES)]
-        queues = Queues("queues", spec.queues, rooms=spec.rooms, placement=placement, after=first, opts=inside).queues
-    for name, job in spec.jobs.items():
-        kind: list[controllers.Controller] = [] if job.schedule else [controllers.JOB_SETS]
-        ClusterJob(
-            name,
-            job,
-            where=spec.where(stack, placement.labels, job),
-            placement=placement,
-            project_number=project_number,
-            after=[
-                *after(job.namespace, *kind),
-                *([queues[job.queue]] if job.queue else []),
-                *([priorities[job.priority]] if job.priority else []),
-            ],
-            opts=inside,
-        )
-    for name, ray in spec.ray_clusters.items():
-        RayCluster(
-            name,
-            ray,
-            made=spec.made(placement.labels, ray),
-            placement=placement,
-            buckets=spec.buckets,
-            project_number=project_number,
-            after=after(ray.namespace, controllers.RAY),
-            opts=inside,
-        )
+    apps_training.declare(spec, stack, placement, project_number, namespaces, inside)
 
     for name, ladder in spec.compute_classes.items():
         ComputeClass(
@@ -90,6 +42,19 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             cluster=key,
             cluster_spec=spec.cluster_spec,
             sure=spec.confirmations,
+            opts=inside,
+        )
+    network = names.resource(spec.region_stack, "net")
+    for name, volume in spec.volumes.items():
+        Volume(name, volume, placement=placement, network=network, after=[namespaces[volume.namespace]], opts=inside)
+    for name, secret in spec.secrets.items():
+        Secret(
+            name,
+            secret,
+            readers=secret.readers,
+            placement=placement,
+            project_number=region.require_output("project_number"),
+            after=[namespaces[secret.namespace]],
             opts=inside,
         )
 

@@ -8,10 +8,12 @@ counts anew when a job that was suspended is begun) and .../cron-jobs/; api/jobs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from infra import names
+from infra.in_cluster import mounts
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.queue import PRIORITY, QUEUE
 from infra.in_cluster.seat import RESOURCES, SPOT_SECONDS, Seat
 from workloads.contract import ABORTED_EXIT, ARTEFACT_EXIT, CONTRACT_EXIT, DEVICES_EXIT, RESTART_EXIT, TrainSettings
@@ -59,6 +61,7 @@ class Where:
     """Those that it may get: one where it names one, and several, all alike, where its queue chooses."""
     restricted: bool = False
     """Whether its namespace forbids root."""
+    mountable: Mountable = field(default_factory=Mountable)
 
     @property
     def seat(self) -> Seat:
@@ -159,7 +162,7 @@ def _pod(name: str, spec: ClusterJobSpec, where: Where) -> Manifest:
         made["priorityClassName"] = spec.priority
     if spec.schedule and hosts(spec, where.seat) > 1:
         made["subdomain"] = name
-    return made
+    return mounts.add(made, spec.volumes, spec.secrets, where.mountable)
 
 
 def _container(name: str, spec: ClusterJobSpec, where: Where, contained: bool) -> Manifest:
