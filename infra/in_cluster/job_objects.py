@@ -45,6 +45,9 @@ STAYS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/cluster-autoscaler ("Pod scheduling and disruption"), read 2026-11."""
 NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
 """The provider waits for pods behind a name, and here there are none until a run begins."""
+GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
+"""Where GKE puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what it
+needs by itself. Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus ("About the CUDA libraries"), read 2026-11."""
 FINAL = (CONTRACT_EXIT, ARTEFACT_EXIT, DEVICES_EXIT)
 
 
@@ -126,7 +129,8 @@ def environment(name: str, spec: ClusterJobSpec, where: Where) -> list[Manifest]
         told[0] = {"name": "WL_RUN_ID", "valueFrom": {"fieldRef": {"fieldPath": JOB_NAME}}}
     if met:
         told.append({"name": "WL_PROCESS_ID", "valueFrom": {"fieldRef": {"fieldPath": INDEX}}})
-    return [*told, *({"name": key, "value": literal(value)} for key, value in spec.env.items())]
+    libraries = GPU_LIBRARIES if spec.workload and seat.resource == GPU else {}
+    return [*told, *({"name": key, "value": literal(value)} for key, value in {**libraries, **spec.env}.items())]
 
 
 def first_host(name: str, spec: ClusterJobSpec) -> str:

@@ -209,6 +209,14 @@ def test_a_part_of_a_gpu_is_one_of_what_a_node_has(apps: Apps) -> None:
     assert environment(found, {})["WL_CHIPS"] == "1"
 
 
+def test_programs_of_this_project_are_told_where_the_driver_is(apps: Apps) -> None:
+    """On GPUs alone, and unless the file says so itself; others know what their image needs."""
+    own = {"env": {"LD_LIBRARY_PATH": "/mine"}}
+    said = [JOB | {"node_pool": "l4"}, JOB | {"node_pool": "l4"} | own, JOB | {"node_pool": "single"}, SOMEBODYS]
+    seen = [environment(pod(made(apps, one)), {}).get("LD_LIBRARY_PATH") for one in said]
+    assert seen == ["/usr/local/nvidia/lib64", "/mine", None, None]
+
+
 def test_whoever_is_not_ours_may_be_root_but_where_nobody_may(apps: Apps) -> None:
     """This project's images name a user of their own; others go as far as their namespace lets them."""
     ours, theirs = pod(made(apps, JOB | {"node_pool": "l4"})), pod(made(apps, SOMEBODYS))
