@@ -25,12 +25,15 @@ from infra.components.node_pool import NodePoolSpec
 from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import compute_class, metrics_adapter, route, service_checks
+from infra.in_cluster import compute_class, metrics_adapter, route, secret, service_checks, volume
 from infra.in_cluster.compute_class import ComputeClassSpec
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.namespace import NamespaceSpec
 from infra.in_cluster.route import RouteSpec
+from infra.in_cluster.secret import SecretSpec
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
+from infra.in_cluster.volume import VolumeSpec
 from infra.spec import Name, YesNo, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
@@ -74,6 +77,10 @@ class AppsSpec(FileSpec):
     scales on one; say false where the cluster has it already)"""
     compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
     """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
+    volumes: dict[Name, VolumeSpec] = {}
+    """Disks and shared folders that outlive the pods that mount them, by name."""
+    secrets: dict[Name, SecretSpec] = {}
+    """Secrets of Secret Manager that pods see as files, by name."""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
     usage: Usage = Usage()
@@ -89,7 +96,7 @@ class AppsSpec(FileSpec):
             raise ProblemsError(problems)
         self._region = region
         served = [*service_checks.problems(self.services, self.around), *self._routed()]
-        if problems := [*self._classes(), *served] or list(self._held()):
+        if problems := [*self._classes(), *self._mounted(), *served] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -120,6 +127,24 @@ class AppsSpec(FileSpec):
             if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
                 message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
                 yield Problem(f"confirmed.{number}", message, fix="remove it")
+
+    def _mounted(self) -> Iterator[Problem]:
+        """What volumes and secrets need of the cluster, and where they are."""
+        cluster, network = self.cluster_spec, self.of_region.network
+        for name, one in self.volumes.items():
+            yield from (replace(found, path=f"volumes.{name}.{found.path}") for found in volume.against_cluster(one, cluster, network))
+        for name in self.secrets:
+            yield from (replace(found, path=f"secrets.{name}") for found in secret.against_cluster(cluster))
+        for key, several in (("volumes", self.volumes), ("secrets", self.secrets)):
+            for name, has in several.items():
+                if has.namespace not in self.namespaces:
+                    allowed = ", ".join(nearest(has.namespace, self.namespaces) or self.namespaces)
+                    yield Problem(f"{key}.{name}.namespace", f"{has.namespace} is no key of namespaces", allowed)
+
+    @property
+    def mountable(self) -> Mountable:
+        """What pods of the stack may mount."""
+        return Mountable(self.volumes, self.secrets)
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""

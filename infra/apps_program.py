@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import kubernetes
+from infra import kubernetes, names
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.in_cluster import metrics_adapter, service_checks
@@ -15,6 +15,8 @@ from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
 from infra.in_cluster.route import Route
 from infra.in_cluster.service import Service
+from infra.in_cluster.secret import Secret
+from infra.in_cluster.volume import Volume
 
 ENDPOINTS = "cluster_endpoints"
 """Output of a region's stack: DNS names of the control planes of its clusters."""
@@ -77,6 +79,19 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             cluster=key,
             cluster_spec=spec.cluster_spec,
             sure=spec.confirmations,
+            opts=inside,
+        )
+    network = names.resource(spec.region_stack, "net")
+    for name, volume in spec.volumes.items():
+        Volume(name, volume, placement=placement, network=network, after=[namespaces[volume.namespace]], opts=inside)
+    for name, secret in spec.secrets.items():
+        Secret(
+            name,
+            secret,
+            readers=secret.readers,
+            placement=placement,
+            project_number=region.require_output("project_number"),
+            after=[namespaces[secret.namespace]],
             opts=inside,
         )
 

@@ -118,9 +118,11 @@ class Checked:
     @cached_property
     def estimate(self) -> Estimate:
         """What it costs a month."""
+        from infra.apps import AppsSpec
         from infra.cost.estimate import estimate
 
-        return estimate(self.resources, self.spec.usage, region=self.spec.region)
+        autopilot = isinstance(self.spec, AppsSpec) and not self.spec.cluster_spec.own_nodes
+        return estimate(self.resources, self.spec.usage, region=self.spec.region, autopilot=autopilot)
 
 
 def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:

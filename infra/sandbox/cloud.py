@@ -86,6 +86,7 @@ class Cloud:
 
     def _saw(self, service: str, name: str, body: Body | None) -> None:
         self.machines.saw(service, name, body)
+        self.use.saw(service, name, body)
         self.kubernetes.saw(service, name)
 
     def handle(self, request: Request) -> Answer:
@@ -111,10 +112,6 @@ class Cloud:
                 return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
-
-    def _saw(self, service: str, name: str, body: Body | None) -> None:
-        self.machines.saw(service, name, body)
-        self.use.saw(service, name, body)
 
     def has(self, host: str) -> bool:
         """Whether a host is one of the sandbox's."""

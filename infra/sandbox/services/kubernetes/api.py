@@ -90,6 +90,7 @@ def handle(cloud: Cloud, request: Request) -> Answer:
         return undone.answer
     if request.http not in READS:
         controllers.run(cluster)
+        cloud.kubernetes.changed = False
     return answer
 
 

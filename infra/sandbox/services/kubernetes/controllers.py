@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from infra.sandbox.services.container import parts
-from infra.sandbox.services.kubernetes import garbage, namespaces
+from infra.sandbox.services.kubernetes import garbage, jobs, jobsets, namespaces, pods, scaler, scheduler, workloads
 from infra.sandbox.services.kubernetes.objects import ANSWERS, STORED, Cluster
 from infra.sandbox.services.kubernetes.view import View
 
@@ -19,7 +19,21 @@ if TYPE_CHECKING:
 
 ROUNDS = 100
 """After so many, one controller undoes what another one does: nothing more is to be had of it."""
-ORDER: tuple[Callable[[View], None], ...] = (namespaces.run, garbage.run)
+ORDER: tuple[Callable[[View], None], ...] = (
+    namespaces.run,
+    garbage.run,
+    jobs.cron,
+    jobsets.run,
+    jobsets.leaders,
+    jobs.run,
+    workloads.deployments,
+    workloads.replica_sets,
+    workloads.stateful_sets,
+    workloads.daemon_sets,
+    scheduler.run,
+    scaler.run,
+    pods.run,
+)
 """Each of them finds what those before it have made."""
 
 
@@ -37,7 +51,9 @@ def settle(cloud: Cloud) -> None:
 
 def wakes(cloud: Cloud, name: str) -> None:
     """Has the controllers of the cluster of that name look."""
+    before = cloud.kubernetes.changed
     run(Cluster(cloud, name))
+    cloud.kubernetes.changed = before
 
 
 def run(cluster: Cluster) -> None:
@@ -46,7 +62,8 @@ def run(cluster: Cluster) -> None:
         return
     view = View(cluster)
     for _ in range(ROUNDS):
-        before, view.wakes = view.writes, None
+        before = view.writes
+        view.begin()
         for controller in ORDER:
             controller(view)
         if view.writes == before:

@@ -15,6 +15,9 @@ from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes.kinds import Kind
 from infra.sandbox.services.kubernetes.objects import at
 
+CLASS = "cloud.google.com/compute-class"
+"""Pods that select a compute class tolerate the taint of its nodes.
+Source: https://docs.cloud.google.com/kubernetes-engine/docs/concepts/about-custom-compute-classes, read 2026-11."""
 MODE = 420
 """0644, of files that a volume makes."""
 MOST = 2**31 - 1
@@ -105,6 +108,10 @@ def _pod(body: Body) -> None:
         extended |= {name for name in at(container, "resources", "requests") or {} if "/" in name and not name.startswith("kubernetes.io/")}
     if not isinstance(tolerations, list):
         return
+    selector = spec.get("nodeSelector")
+    chosen = selector.get(CLASS) if isinstance(selector, dict) else None
+    if chosen and not _tolerates(tolerations, CLASS, "NoSchedule"):
+        tolerations.append({"key": CLASS, "operator": "Equal", "value": chosen, "effect": "NoSchedule"})
     # ExtendedResourceToleration: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
     tolerations += [{"key": name, "operator": "Exists"} for name in sorted(extended) if not _tolerates(tolerations, name, "")]
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):

@@ -162,7 +162,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(
         GATEWAY,
         "gateway.networking.k8s.io",
-        "v1 v1beta1",
+        "v1",
         "GatewayClass gatewayclasses gc cs",
         "Gateway gateways gtw s",
         "HTTPRoute httproutes - s",
@@ -193,7 +193,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(
         KUEUE,
         "kueue.x-k8s.io",
-        "v1beta2 v1beta1",
+        "v1beta2",
         "ClusterQueue clusterqueues cq cs",
         "LocalQueue localqueues queue,queues,lq s",
         "ResourceFlavor resourceflavors flavor,flavors,rf c",

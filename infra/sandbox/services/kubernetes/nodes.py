@@ -12,7 +12,6 @@ from types import MappingProxyType
 from infra.catalog import nodes as catalog
 from infra.catalog.machine_size import UnknownSize
 from infra.catalog.nodes import BadPool, Node
-from infra.catalog.quantities import shown
 from infra.sandbox.service import Body
 from infra.sandbox.services.compute import links
 from infra.sandbox.services.container import groups, parts, ways
@@ -21,6 +20,8 @@ from infra.sandbox.services.kubernetes.objects import Cluster, seconds, stamp
 BOOT_SECONDS = 60.0
 """Virtual seconds from a machine's begin until its node is there and ready. Ours: Google's pages name none."""
 OWN = "kubernetes.io/hostname"
+ALIVE = ("PROVISIONING", "STAGING", "RUNNING")
+"""States of a machine that is a node, or will be one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,13 @@ class Machine:
         """When it is a node that takes pods."""
         return self.born + BOOT_SECONDS
 
+    @property
+    def down(self) -> bool:
+        """Whether its machine does not run yet."""
+        return self.body.get("status") != "RUNNING"
 
-def template(cluster: Cluster, pool: Body, zone: str) -> Node | None:
+
+def template(pool: Body, zone: str) -> Node | None:
     """What a node of a pool offers in a zone; None where no table tells how large its machine is."""
     shape = ways.slice_of(pool)
     try:
@@ -52,17 +58,17 @@ def template(cluster: Cluster, pool: Body, zone: str) -> Node | None:
 
 
 def machines(cluster: Cluster) -> list[Machine]:
-    """Those that run, in the order of pools, zones and age."""
+    """Those that run or begin, in the order of pools, zones and age."""
     found = []
     cloud = cluster.cloud
     for name, pool in cloud.store.items(parts.HOST, f"{cluster.name}/nodePools"):
         for manager in groups.managers_of(pool):
             zone = manager.split("/")[3]
-            offered = template(cluster, pool, zone)
+            offered = template(pool, zone)
             group = manager.replace("/instanceGroupManagers/", "/instanceGroups/")
             for item in (cloud.store.get(links.HOST, f"{group}/members/all") or {}).get("items", []):
                 machine = cloud.store.get(links.HOST, links.name_of(item["instance"]))
-                if offered is None or machine is None or machine.get("status") != "RUNNING":
+                if offered is None or machine is None or machine.get("status") not in ALIVE:
                     continue
                 labels = MappingProxyType({**offered.labels, OWN: machine["name"]})
                 node = replace(offered, name=machine["name"], labels=labels, undecided=frozenset())
@@ -82,8 +88,12 @@ def get(cluster: Cluster, name: str) -> Body | None:
 
 def _body(cluster: Cluster, machine: Machine) -> Body:
     node, words = machine.node, cluster.name.split("/")
-    amounts = {name: shown(name, node.amount(name)) for name in ("cpu", "ephemeral-storage", "memory", *node.extended)}
-    amounts["pods"] = str(node.pods)
+    amounts = {
+        "cpu": f"{int(node.cpu * 1000)}m",
+        "ephemeral-storage": str(node.ephemeral_storage),
+        "memory": f"{node.memory // 1024}Ki",
+        "pods": str(node.pods),
+    } | {name: str(count) for name, count in node.extended.items()}
     inside = (machine.body.get("networkInterfaces") or [{}])[0].get("networkIP", "")
     taints = [{"key": one.key, "effect": one.effect} | ({"value": one.value} if one.value else {}) for one in node.taints]
     condition = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from infra.sandbox.service import Body
-from infra.sandbox.services.kubernetes import kinds, writes
+from infra.sandbox.services.kubernetes import kinds, nodes, writes
 from infra.sandbox.services.kubernetes.kinds import Kind
 from infra.sandbox.services.kubernetes.objects import Cluster, stamp
 from infra.sandbox.services.kubernetes.statuses import Failure
@@ -25,10 +25,26 @@ class View:
         """How often something was written so far."""
         self.wakes: float | None = None
         """When something is to be looked at again."""
+        self._machines: list[nodes.Machine] | None = None
         self._by: dict[Kind, dict[Key, Body]] = {}
         self._owned: dict[str, set[tuple[Kind, Key]]] = {}
         for kind, body in cluster.every():
             self._put(kind, body)
+
+    def machines(self) -> list[nodes.Machine]:
+        """Those of the cluster's pools; read once in a round."""
+        if self._machines is None:
+            self._machines = nodes.machines(self.cluster)
+        return self._machines
+
+    def resized(self) -> None:
+        """The cluster's machines have changed."""
+        self._machines = None
+        self.writes += 1
+
+    def begin(self) -> None:
+        """A new round: what may have changed beside the objects is read again."""
+        self.wakes, self._machines = None, None
 
     @property
     def stamp(self) -> str:

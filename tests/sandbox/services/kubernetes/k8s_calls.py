@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from typing import Any
 
@@ -42,6 +44,17 @@ class K8s:
         """A pool that stands."""
         made = {"nodePool": {"name": name, "locations": ["us-central1-a"]} | more}
         self.operation(self.google("POST", f"{CLUSTERS}/c/nodePools", made))
+
+    def release(self, chart: str) -> None:
+        """A chart that Helm released: it brings its kinds."""
+        text = gzip.compress(json.dumps({"chart": {"metadata": {"name": chart}}}).encode())
+        labels = {"owner": "helm", "name": chart, "version": "1", "status": "deployed"}
+        secret = {
+            "metadata": {"name": f"sh.helm.release.v1.{chart}.v1", "labels": labels},
+            "type": "helm.sh/release.v1",
+            "data": {"release": base64.b64encode(base64.b64encode(text)).decode()},
+        }
+        self.make("api/v1/namespaces/default/secrets", secret)
 
     def ask(self, http: str, path: str, body: Any = None, form: str = "application/json", **query: str) -> Answer:
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
@@ -97,3 +110,28 @@ def deployment(name: str = "web", **spec: Any) -> dict[str, Any]:
 def job(name: str = "train", **spec: Any) -> dict[str, Any]:
     pod = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "train:1"}]}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": {"spec": pod}} | spec}
+
+
+def asking(body: dict[str, Any], **wanted: Any) -> dict[str, Any]:
+    """The same workload, whose pods ask for so much of each resource, and select nodes by `select`."""
+    spec = body["spec"]["template"]["spec"]
+    if select := wanted.pop("select", None):
+        spec["nodeSelector"] = select
+    names = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu"}
+    amounts = {names.get(key, key): value for key, value in wanted.items()}
+    spec["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+    return body
+
+
+def phases(k8s: K8s, namespace: str = "default") -> list[str]:
+    """How the pods of a namespace are, in the order of their names."""
+    return [
+        pod["status"]["phase"]
+        + ("*" if any(one["type"] == "Ready" and one["status"] == "True" for one in pod["status"].get("conditions", [])) else "")
+        for pod in k8s.get(f"{CORE}/namespaces/{namespace}/pods")["items"]
+    ]
+
+
+def conditions(body: dict[str, Any]) -> dict[str, str]:
+    """Type -> reason of those that are true."""
+    return {one["type"]: one["reason"] for one in body.get("status", {}).get("conditions", []) if one["status"] == "True"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -199,18 +198,10 @@ def test_what_users_made_is_told_from_what_comes_with_the_cluster(k8s: K8s) -> N
 
 
 def test_a_helm_release_brings_its_kinds(k8s: K8s) -> None:
-    import base64
-    import gzip
-
-    text = gzip.compress(json.dumps({"chart": {"metadata": {"name": "jobset"}}}).encode())
-    secret = {
-        "metadata": {"name": "sh.helm.release.v1.jobset.v1", "labels": {"owner": "helm", "status": "deployed"}},
-        "type": "helm.sh/release.v1",
-        "data": {"release": base64.b64encode(base64.b64encode(text)).decode()},
-    }
-    path = f"{CORE}/namespaces/default/secrets"
-    k8s.make(path, secret)
+    k8s.release("jobset")
     assert k8s.get("apis/jobset.x-k8s.io/v1alpha2/jobsets")["items"] == []
-    k8s.make(path, secret | {"metadata": {"name": "broken", "labels": {"owner": "helm"}}, "data": {"release": "%%%"}})
-    k8s.ask("DELETE", f"{path}/sh.helm.release.v1.jobset.v1")
+    broken = {"metadata": {"name": "broken", "labels": {"owner": "helm"}}, "type": "helm.sh/release.v1", "data": {"release": "%%%"}}
+    k8s.make(f"{CORE}/namespaces/default/secrets", broken)
+    assert k8s.ask("GET", "apis/kueue.x-k8s.io/v1beta2/clusterqueues").status == 404
+    k8s.ask("DELETE", f"{CORE}/namespaces/default/secrets/sh.helm.release.v1.jobset.v1")
     assert said(k8s.ask("GET", "apis/jobset.x-k8s.io/v1alpha2/jobsets"))[0] == 404
