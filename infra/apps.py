@@ -25,7 +25,19 @@ from infra.components.node_pool import NodePoolSpec
 from infra.confirmed import ConfirmedSpec
 from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import cluster_job, compute_class, controllers, job_objects, queue, ray_cluster, secret, volume
+from infra.in_cluster import (
+    cluster_job,
+    compute_class,
+    controllers,
+    job_objects,
+    metrics_adapter,
+    queue,
+    ray_cluster,
+    route,
+    secret,
+    service_checks,
+    volume,
+)
 from infra.in_cluster.cluster_job import ClusterJobSpec
 from infra.in_cluster.compute_class import ComputeClassSpec
 from infra.in_cluster.controllers import Controller
@@ -35,10 +47,13 @@ from infra.in_cluster.namespace import NamespaceSpec
 from infra.in_cluster.priority import PrioritySpec, class_name
 from infra.in_cluster.queue import Place, QueueSpec, Room
 from infra.in_cluster.ray_cluster import Made, RayClusterSpec
+from infra.in_cluster.route import RouteSpec
 from infra.in_cluster.seat import seat
 from infra.in_cluster.secret import SecretSpec
+from infra.in_cluster.service import ServiceSpec
+from infra.in_cluster.service_checks import Around
 from infra.in_cluster.volume import VolumeSpec
-from infra.spec import Name, distinct, problem
+from infra.spec import Name, YesNo, distinct, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
 from infra.yaml_file import YamlFile
@@ -72,6 +87,13 @@ class AppsSpec(FileSpec):
     """Namespaces, by name."""
     images: dict[Name, Image] = {}
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
+    services: dict[Name, ServiceSpec] = {}
+    """Models that answer requests, by name."""
+    routes: dict[Name, RouteSpec] = {}
+    """Ways in, by name: load balancers of the region that send requests to services."""
+    metrics_adapter: YesNo | None = None
+    """Whether this file brings what lets the cluster scale on metrics of its pods; one cluster takes one. (default: where a service here
+    scales on one; say false where the cluster has it already)"""
     compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
     """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
     volumes: dict[Name, VolumeSpec] = {}
@@ -102,7 +124,8 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
-        if problems := [*self._classes(), *self._mounted(), *self._trains()] or list(self._held()):
+        served = [*service_checks.problems(self.services, self.around), *self._routed()]
+        if problems := [*self._classes(), *self._mounted(), *served, *self._trains()] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -172,12 +195,22 @@ class AppsSpec(FileSpec):
         )
         of_google = controllers.RAY in self.existing_controllers
         yield from ray_cluster.against(self.ray_clusters, rooms=rooms, namespaces=self.namespaces, of_google=of_google)
-        for name, ray in self.ray_clusters.items():
-            if name in self.jobs and self.jobs[name].namespace == ray.namespace:
-                yield Problem(f"ray_clusters.{name}", f"is the name of a job in {ray.namespace} too", "another name", "rename one")
+        for name, service in self.services.items():
+            if service.priority and service.priority not in self.priorities:
+                allowed = ", ".join(nearest(service.priority, self.priorities) or self.priorities) or "there is none"
+                yield Problem(f"services.{name}.priority", f"{service.priority} is no key of priorities", allowed)
+        taken: dict[tuple[str, str], str] = {}
+        for key, several in (("services", self.services), ("jobs", self.jobs), ("ray_clusters", self.ray_clusters)):
+            for name, one in several.items():
+                first = taken.setdefault((one.namespace, name), key)
+                if first != key:  # its account, and more, would have the same name
+                    yield Problem(f"{key}.{name}", f"is a key of {first} in {one.namespace} too", "another name", "rename one")
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
+        yield from service_checks.pods(self.services, self.around)
+        if self.needs_adapter:
+            yield "metrics_adapter", metrics_adapter.pod(self.around.images[metrics_adapter.KEY])
         for name, job in self.jobs.items():
             for pod in job_objects.pods(name, job, self.where("", {}, job)):
                 yield f"jobs.{name}", pod
@@ -216,6 +249,7 @@ class AppsSpec(FileSpec):
         needed: dict[Controller, bool] = {
             controllers.QUEUES: bool(self.queues),
             controllers.JOB_SETS: any(not job.schedule for job in self.jobs.values()),
+            controllers.GROUPS: bool(service_checks.groups(self.services, self.around)),
             controllers.RAY: bool(self.ray_clusters),
         }
         return tuple(one for one, is_needed in needed.items() if is_needed and one not in self.existing_controllers)
@@ -233,6 +267,33 @@ class AppsSpec(FileSpec):
 
     def _restricted(self, namespace: str) -> bool:
         return self.namespaces[namespace].pod_security == "restricted"
+
+    def _routed(self) -> Iterator[Problem]:
+        proxies = self.of_region.network.proxy_cidr
+        yield from route.problems(self.routes, self.services, self.namespaces, proxies=proxies, region_stack=self.region_stack)
+        if self.needs_adapter and metrics_adapter.KEY not in self.around.images:
+            yield metrics_adapter.missing(self.region)
+
+    @property
+    def needs_adapter(self) -> bool:
+        """Whether this file brings what lets the cluster scale on metrics of its pods."""
+        scales = any(one.scale_on and one.scale_on.metric for one in self.services.values())
+        return scales if self.metrics_adapter is None else self.metrics_adapter
+
+    @property
+    def around(self) -> Around:
+        """What services are held against."""
+        return Around(
+            self.region,
+            self.region_stack,
+            self.cluster_spec,
+            self.node_pools,
+            self.compute_classes,
+            self.nodes,
+            self.namespaces,
+            self.all_images,
+            self.buckets["models"],
+        )
 
     def _held(self) -> Iterator[Problem]:
         """Pods that no node of the cluster can hold, whatever else is on it; on Autopilot nodes come as pods ask."""

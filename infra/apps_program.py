@@ -9,9 +9,14 @@ import pulumi
 from infra import apps_training, kubernetes, names
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
+from infra.in_cluster import metrics_adapter, service_checks
 from infra.in_cluster.compute_class import ComputeClass
+from infra.in_cluster.controllers import GROUPS
+from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
+from infra.in_cluster.route import Route
 from infra.in_cluster.secret import Secret
+from infra.in_cluster.service import Service
 from infra.in_cluster.volume import Volume
 
 ENDPOINTS = "cluster_endpoints"
@@ -28,11 +33,46 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     cluster = kubernetes.provider("cluster", endpoint, sandbox=cloud.address, identifier=f"{spec.region_stack}/{key}")
     inside = pulumi.ResourceOptions(providers=[cluster])
 
+    led = {name for route in spec.routes.values() for name in route.services}
+    proxied = {spec.services[name].namespace for name in led}
+    proxies = spec.of_region.network.proxy_cidr or ""
     namespaces = {
-        name: Namespace(name, namespace, placement=placement, opts=inside).namespace for name, namespace in spec.namespaces.items()
+        name: Namespace(name, one, placement=placement, proxies=proxies if name in proxied else "", opts=inside).namespace
+        for name, one in spec.namespaces.items()
     }
-    apps_training.declare(spec, stack, placement, project_number, namespaces, inside)
+    installed = apps_training.declare(spec, stack, placement, project_number, namespaces, inside)
 
+    around = spec.around
+    groups = service_checks.groups(spec.services, around)
+    if spec.needs_adapter:
+        MetricsAdapter(around.images[metrics_adapter.KEY], placement=placement, project_number=project_number, opts=inside)
+    for name, service in spec.services.items():
+        Service(
+            name,
+            service,
+            place=replace(around.place(name, service), labels=placement.labels),
+            routed=name in led,
+            placement=placement,
+            buckets=spec.buckets,
+            project_number=project_number,
+            after=[namespaces[service.namespace], *(installed.after(GROUPS) if installed and name in groups else [])],
+            opts=inside,
+        )
+    reached = {}
+    for name, route in spec.routes.items():
+        within = {route.namespace, *(spec.services[one].namespace for one in route.services)}
+        reached[name] = Route(
+            name,
+            route,
+            services=spec.services,
+            groups=groups,
+            placement=placement,
+            after=[namespaces[one] for one in sorted(within)],
+            opts=inside,
+        ).address
+
+    if addresses := {name: address for name, address in reached.items() if address is not None}:
+        pulumi.export("route_addresses", addresses)
     for name, ladder in spec.compute_classes.items():
         ComputeClass(
             name,
@@ -53,7 +93,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             secret,
             readers=secret.readers,
             placement=placement,
-            project_number=region.require_output("project_number"),
+            project_number=project_number,
             after=[namespaces[secret.namespace]],
             opts=inside,
         )

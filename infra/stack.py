@@ -96,7 +96,8 @@ class StackSpec(FileSpec):
         problems += [*self._jobs(), *self._node_pools(), *self._monitoring()]
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
-        if not self.needs_network and "network" in self.model_fields_set:
+        told = self.clusters and self.network.proxy_cidr  # of a cluster of others, what routes into it must know
+        if not self.needs_network and "network" in self.model_fields_set and not told:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):

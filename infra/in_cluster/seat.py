@@ -44,6 +44,9 @@ class Seat:
     """As the contract of the workloads calls it."""
     divided: bool = False
     """Whether its GPUs are shared or cut into parts: a container gets one of what a node has."""
+    host_ipc: bool = False
+    """Whether its pods must share the node's memory, as GPUs that are shared by MPS want it: no namespace but a privileged one lets them.
+    Source: https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus, read 2026-11."""
 
     def pod(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec, with what it needs to sit here; what it says itself of nodes stays."""
@@ -52,6 +55,8 @@ class Seat:
             made["nodeSelector"] = selector
         if tolerations := [*spec.get("tolerations", []), *self.tolerations]:
             made["tolerations"] = tolerations
+        if self.host_ipc:
+            made["hostIPC"] = True
         return made
 
     def amounts(self, accelerators: int | None = None) -> dict[str, str]:
@@ -85,4 +90,5 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         pool.provisioning == "spot",
         host.accelerator_type,
         bool(pool.partition or pool.sharing),
+        pool.sharing is not None and pool.sharing.strategy == "mps",
     )

@@ -78,7 +78,7 @@ def test_fails_with_a_head_that_no_node_holds_an_old_ray_and_a_foreign_namespace
 
 
 def test_fails_where_a_job_has_the_same_name(refused: Refused) -> None:
-    """Both would be one account, with one name."""
+    """Both would be one account, with one name; the same with a service."""
     job = {"namespace": "training", "image": IMAGE, "command": ["a"], "cpu": 1, "memory_gib": 1, "max_run_minutes": 1}
     assert list(refused(REGION, **tuned({}), jobs={"tune": job})) == ["ray_clusters.tune"]
 
