@@ -177,6 +177,7 @@ class AppsSpec(FileSpec):
             self.namespaces,
             {**self.of_region.images, **self.images},
             self.buckets["models"],
+            self.mountable,
         )
 
     def _held(self) -> Iterator[Problem]:

@@ -14,8 +14,8 @@ from infra.in_cluster.compute_class import ComputeClass
 from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
 from infra.in_cluster.route import Route
-from infra.in_cluster.service import Service
 from infra.in_cluster.secret import Secret
+from infra.in_cluster.service import Service
 from infra.in_cluster.volume import Volume
 
 ENDPOINTS = "cluster_endpoints"
@@ -88,7 +88,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         Secret(
             name,
             secret,
-            readers=secret.readers,
+            readers=sorted({*secret.readers, *(one for one, service in spec.services.items() if name in service.secrets)}),
             placement=placement,
             project_number=region.require_output("project_number"),
             after=[namespaces[secret.namespace]],
