@@ -290,6 +290,7 @@ class AppsSpec(FileSpec):
             self.namespaces,
             self.all_images,
             self.buckets["models"],
+            self.mountable,
         )
 
     def _held(self) -> Iterator[Problem]:
