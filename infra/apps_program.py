@@ -67,7 +67,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             services=spec.services,
             groups=groups,
             placement=placement,
-            after=[namespaces[one].namespace for one in sorted(within)],
+            after=[namespaces[one] for one in sorted(within)],
             opts=inside,
         ).address
 
