@@ -29,6 +29,9 @@ _KEPT = frozenset(
 )
 """What of Kubernetes' own schemas means something here; all else is for readers, or for the tools that made them."""
 
+_FILLED_IN = {"api.rbac.v1.RoleRef": "apiGroup"}
+"""Fields that the schemas require, and that the server fills in first. Source: kubernetes/kubernetes, pkg/apis/rbac/v1/defaults.go."""
+
 CLUSTER_WIDE = frozenset(
     {
         "APIService",
@@ -187,6 +190,8 @@ def _schemas(major: int, minor: int) -> Schemas:
     path = next(_folder().glob(f"v{major}.{minor}.*-local-strict")) / "_definitions.json"
     raw = json.loads(path.read_text(encoding="utf-8"))["$defs"]
     definitions = {name.removeprefix(_PREFIX): _own(one) for name, one in raw.items()}
+    for name, field in _FILLED_IN.items():
+        definitions[name]["required"] = [one for one in definitions[name]["required"] if one != field]
     kinds: dict[tuple[str, str], str] = {}
     for name, one in raw.items():
         if "metadata" not in one.get("properties", {}) or _own(one["properties"]["metadata"]).get("$ref") != _META:
@@ -196,15 +201,10 @@ def _schemas(major: int, minor: int) -> Schemas:
     for (api_version, kind), custom in custom_kinds().items():
         name = f"{api_version}.{kind}".replace("/", ".")
         kinds[api_version, kind] = name
-        definitions[name] = {
-            **custom.schema,
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": {"$ref": _META},
-                **custom.schema["properties"],
-            },
-        }
+        text = {"type": "string"}
+        # What a controller says of an object may stand in it; nobody reads what a user writes there.
+        around = {"apiVersion": text, "kind": text, "metadata": {"$ref": _META}, "status": {"type": ["object", "null"]}}
+        definitions[name] = {**custom.schema, "properties": {**around, **custom.schema["properties"]}}
     return Schemas(f"{major}.{minor}", MappingProxyType({"$defs": definitions}), MappingProxyType(kinds))
 
 

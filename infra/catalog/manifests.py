@@ -2,7 +2,8 @@
 Whether an object may be given to a cluster: everything that its API server would refuse of a manifest, at once and in words.
 
 Kubernetes' own kinds are held against its published schemas, custom ones against ours, pods in either against the same; then come the
-rules that no schema tells. What depends on other objects (whether a ConfigMap is there, whether a pod fits a node) is not known here.
+rules that no schema tells. Of pods in a custom resource a cluster would tell only later, when a controller makes them. What depends on
+other objects (whether a ConfigMap is there, whether a pod fits a node) is not known here.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from infra.catalog import manifest_custom, manifest_rules
 from infra.catalog.manifest_parts import DNS_1035, DNS_LABEL, DNS_LABEL_WORDS, doubled, name_faults
 from infra.catalog.manifest_pods import mounts
 from infra.catalog.manifest_schemas import CLUSTER_WIDE, VERSION, Schemas, custom_kinds, schemas
-from infra.catalog.manifest_words import ManifestFault, Path, is_what, not_json, quoted, refused
+from infra.catalog.manifest_words import ManifestFault, Path, is_what, not_json, place, quoted, refused
 from infra.errors import nearest
 
-__all__ = ["VERSION", "ManifestFault", "faults", "namespaced"]
+__all__ = ["VERSION", "ManifestFault", "faults", "namespaced", "pods_in"]
 
 MOVED = {
     "kueue.x-k8s.io/v1beta1": "Kueue serves it no more, from 0.20 on",
@@ -62,6 +63,21 @@ def faults(manifest: Mapping[str, Any], version: str = VERSION) -> list[Manifest
         *manifest_custom.broken(manifest["kind"], manifest),
     ]
     return sorted(dict.fromkeys(every), key=lambda one: one.path)
+
+
+def pods_in(manifest: Mapping[str, Any], version: str = VERSION) -> list[tuple[str, Mapping[str, Any]]]:
+    """
+    The pod specs that an object has in it, each with its path, such as `spec.template.spec`; none of what is no known kind.
+
+    Raises:
+        UnknownVersion: There are no schemas of that version.
+    """
+    known = schemas(version)
+    definition = known.kinds.get((str(manifest.get("apiVersion")), str(manifest.get("kind"))))
+    if definition is None or any(not_json(manifest)):
+        return []
+    parts = known.parts(manifest, {"$ref": f"#/$defs/{definition}"})
+    return [(place(path), one) for name, path, one in parts if name == "api.core.v1.PodSpec" and isinstance(one, Mapping)]
 
 
 def _no_kind(manifest: Mapping[str, Any], known: Schemas) -> Iterator[ManifestFault]:

@@ -198,10 +198,13 @@ class Server:
 
     def _declare(self, sent: Any) -> None:
         """A load of one kind; of a node pool its nodes, how busy they are, or both."""
-        if isinstance(sent, dict) and "autoscaler" in sent:
+        if not isinstance(sent, dict) or not {"endpoint", "autoscaler", *TARGETS} & set(sent):
+            got = ", ".join(sent) or "nothing" if isinstance(sent, dict) else repr(sent)
+            raise ValueError(f"a load is of one of endpoint, autoscaler, {', '.join(TARGETS)}; got {got}")
+        if "autoscaler" in sent:
             autoscaling.declare(self.cloud, sent)
             return
-        if not isinstance(sent, dict) or not set(TARGETS) & set(sent):
+        if "endpoint" in sent:
             self.cloud.loads.declare(sent)
             return
         if "nodes" in sent:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from infra.catalog.manifest_schemas import UnknownVersion, custom_kinds, schemas
-from infra.catalog.manifests import VERSION, ManifestFault, faults, namespaced
+from infra.catalog.manifests import VERSION, ManifestFault, faults, namespaced, pods_in
 
 GOOD = {f"{one['kind']}": one for one in yaml.safe_load_all((Path(__file__).parent / "good_manifests.yaml").read_text(encoding="utf-8"))}
 POD = "spec.template.spec"
@@ -138,8 +138,9 @@ WRONG: list[tuple[str, str, Any, str, str]] = [
     ("Deployment", f"{BOX}.readinessProbe.periodSeconds", -1, "spec.template.spec.containers[0].readinessProbe.periodSeconds", "1 or more"),
     ("Deployment", f"{BOX}.readinessProbe.httpGet.port", "web_ui", "spec.template.spec.containers[0].readinessProbe.httpGet.port", "no port"),
     ("Deployment", f"{POD}.initContainers.0.restartPolicy", DROP, "spec.template.spec.initContainers[0].startupProbe", "for containers that stay"),
-    ("Deployment", f"{BOX}.restartPolicy", "Always", "spec.template.spec.containers[0].restartPolicy", "for initContainers only"),
+    ("Deployment", f"{BOX}.restartPolicy", "always", "spec.template.spec.containers[0].restartPolicy", "Always, OnFailure, Never"),
     ("Deployment", f"{BOX}.volumeMounts.0.name", "model", "spec.template.spec.containers[0].volumeMounts[0].name", "models, scratch"),
+    ("Deployment", f"{BOX}.volumeMounts.1.mountPath", "", "spec.template.spec.containers[0].volumeMounts[1].mountPath", "is empty"),
     ("Deployment", f"{BOX}.volumeMounts.1.mountPath", "/models", "spec.template.spec.containers[0].volumeMounts[1]", "mountPath /models of entry 0"),
     ("Deployment", f"{POD}.volumes.1.configMap", {"name": "a"}, "spec.template.spec.volumes[1]", "several sources: configMap, emptyDir"),
     ("Deployment", f"{POD}.volumes.1.emptyDir", DROP, "spec.template.spec.volumes[1]", "says no source"),
@@ -261,7 +262,10 @@ def test_what_looks_wrong_may_be_right() -> None:
     }
     assert said(changed("Job", **{"spec.backoffLimitPerIndex": 1})) == {}
     assert said(changed("CronJob", **{"spec.schedule": "@daily"})) == {}
+    assert said(changed("JobSet", status={"restarts": 1}, **{"metadata.managedFields": [{"manager": "jobset"}]})) == {}
     assert said(changed("Deployment", **{"metadata.creationTimestamp": None, "spec.paused": None})) == {}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "a"}}
+    assert said(role | {"roleRef": {"kind": "ClusterRole", "name": "view"}, "subjects": [{"kind": "User", "name": "a"}]}) == {}
     assert said(changed("Service", **{"spec.clusterIP": "None", "spec.ports": []})) == {}
 
 
@@ -331,6 +335,25 @@ def test_no_value_breaks_a_rule() -> None:
             for path in places:
                 junk: Any = [{"name": []}, [1]] if len(path) % 2 else "x"
                 assert all(isinstance(one, ManifestFault) for one in faults(changed(kind, **{path: junk})))
+
+
+def test_pods_of_every_kind_are_found() -> None:
+    """Wherever a kind has its pods, of a cluster of Ray several; of what is no kind, none."""
+    found = {kind: [path for path, _ in pods_in(one)] for kind, one in GOOD.items()}
+
+    assert {kind: paths for kind, paths in found.items() if paths} == {
+        "Deployment": ["spec.template.spec"],
+        "StatefulSet": ["spec.template.spec"],
+        "Job": ["spec.template.spec"],
+        "CronJob": ["spec.jobTemplate.spec.template.spec"],
+        "JobSet": ["spec.replicatedJobs[0].template.spec.template.spec"],
+        "LeaderWorkerSet": ["spec.leaderWorkerTemplate.workerTemplate.spec"],
+        "RayCluster": ["spec.headGroupSpec.template.spec", "spec.workerGroupSpecs[0].template.spec"],
+        "RayJob": ["spec.rayClusterSpec.headGroupSpec.template.spec"],
+        "RayService": ["spec.rayClusterConfig.headGroupSpec.template.spec"],
+    }
+    assert pods_in({"apiVersion": "example.com/v1", "kind": "Shop", "spec": {"containers": []}}) == []
+    assert pods_in({"apiVersion": "v1", "kind": "Pod", "spec": 7}) == []
 
 
 def test_versions() -> None:

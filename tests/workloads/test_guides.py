@@ -14,8 +14,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from infra import names
+from infra.apps import AppsSpec
 from infra.catalog.accelerator import accelerator
 from infra.catalog.tpu import TpuShape
+from infra.check import StackFile, check
+from infra.cost.usage import HOURS
+from infra.in_cluster import metrics_adapter, volume
 from infra.stack import StackSpec
 from workloads import embed_images, events, vision
 from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
@@ -90,6 +94,38 @@ def test_the_block_of_gke_is_accepted(base: dict[str, Any], stack_file: Callable
         assert f": {label}`" in text
     assert f"get-credentials {names.cluster('gke', 'shop')} --location {spec.region} " in text
     assert set(spec.usage.resources) == set(spec.node_pools)
+
+
+def test_what_the_guide_of_services_says_is_so() -> None:
+    """Of the example that it shows: what a copy does when it ends, by which gauge it scales, and where its adapter's image comes from."""
+    text = (GUIDES / "serve-on-gke.md").read_text(encoding="utf-8")
+    spec = AppsSpec.load(GUIDES.parent / "examples" / "Pulumi.gke-apps.yaml")
+    chat, scaled = spec.services["chat"], spec.services["recommend-a"].scale_on
+
+    assert [chat.leave(spot) for spot in (True, False)] == [(3, 8), (10, 30)]
+    assert "3 and 8 on Spot, 10 and 30 elsewhere" in text
+    assert spec.around.held("chat", chat) == chat.most == 4
+    assert scaled is not None
+    assert f"`{scaled.metric}`" in text
+    assert f"gcrane cp {metrics_adapter.PUBLISHED} {spec.around.images[metrics_adapter.KEY].partition('@')[0]}" in text
+    assert f"`{app.VARIANT_HEADER}`" in text
+
+
+def test_the_block_of_the_ladder_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands, beside a region that has what the text asks for: its rungs, its limit and its lines are what it says."""
+    stack_file(base | {"accelform:clusters": {"main": {"mode": "standard", "addons": ["secret-manager"]}}}, "there")
+    own = {key: value for key, value in base.items() if key != "accelform:budgets"}
+    kind = {"accelform:kind": "apps", "accelform:region_stack": "there"}
+    checked = check(StackFile("try", stack_file(own | kind | block("capacity-ladder"))))
+    assert isinstance(checked.spec, AppsSpec)
+    ladder = checked.spec.compute_classes["v6e"]
+    zones = [(rung.way, *rung.zones) for rung in ladder.rungs("us-east5")]
+
+    assert zones[:2] == [("reservation", "us-east5-a"), ("flex-start", "us-east5-b")]
+    assert (checked.findings, checked.warnings) == ([], [])
+    [nodes] = [line for line in checked.estimate.lines if "flex-start" in line.what]
+    assert nodes.quantity == (0, 2 * HOURS, 8 * HOURS)
+    assert not volume.against_host("scratch", checked.spec.volumes["scratch"], ladder.host, [])
 
 
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:

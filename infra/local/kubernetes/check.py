@@ -10,13 +10,23 @@ from infra.provider.values import Path, Unknown, has_unknown, written
 
 
 class Check:
-    """The check of one object's inputs."""
+    """
+    The check of one object's inputs.
 
-    def __init__(self, kind: Kind, config: Config, *, namespaced: bool) -> None:
+    Args:
+        kind: What it is declared as.
+        config: The provider's.
+        namespaced: Whether the kind is in namespaces.
+        version: Of the cluster, such as `1.35.2`; empty where none answers.
+    """
+
+    def __init__(self, kind: Kind, config: Config, *, namespaced: bool, version: str = "") -> None:
         self.kind = kind
         self.config = config
         self.namespaced = namespaced
-        self.failures: list[tuple[Path, str]] = []
+        self.version = version
+        self.failures: list[tuple[str, str]] = []
+        """Property and reason of each."""
 
     def inputs(self, news: Data) -> Data:
         """The inputs as they are kept in the state; what is wrong with them is in `failures`."""
@@ -65,7 +75,19 @@ class Check:
         return metadata
 
     def _schema(self, found: Data) -> None:
-        """Against the schema of its kind: held by the cluster at the preview, where it is there."""
+        """
+        Against the schema of its kind and the rules that none tells. The official provider asks the cluster at the preview; here a cluster
+        that is not made yet keeps nothing back. A custom kind that is not known here is the cluster's to judge.
+        """
+        from infra.catalog import manifests
+        from infra.catalog.manifest_schemas import UnknownVersion
+
+        try:
+            faults = manifests.faults(found, self.version or manifests.VERSION)
+        except UnknownVersion:
+            faults = manifests.faults(found)
+        if self.kind.own or not any(one.path in ("apiVersion", "kind") for one in faults):
+            self.failures += [(one.path, str(one)) for one in faults]
 
     def _fail(self, path: Path, reason: str) -> None:
-        self.failures.append((path, f"{written(path)}: {reason}"))
+        self.failures.append((written(path), f"{written(path)}: {reason}"))

@@ -21,7 +21,7 @@ from infra.local.kubernetes.rest import Client, NoMatchError
 from infra.provider.calls import CALL_SECONDS
 from infra.provider.engine_log import EngineLog
 from infra.provider.server import MadeButNotReadyError, Provider, ProviderError, sentences
-from infra.provider.values import Decoded, Path, Unknown, encode, has_unknown, written
+from infra.provider.values import Decoded, Path, Unknown, encode, has_unknown
 
 CONFIG_PREFIX = "kubernetes:config:"
 LEADS = ("kubeconfig", "context", "cluster")
@@ -104,10 +104,10 @@ class Kubernetes(Provider):
             marked = {path for path in news.secrets if path[0] in inputs}
         else:
             kind = of_token(token)
-            check = Check(kind, client.config, namespaced=client.namespaced(kind))
+            check = Check(kind, client.config, namespaced=client.namespaced(kind), version=client.version)
             inputs, found = check.inputs(news.values), check.failures
             marked = manifest.secrets(inputs, news.secrets)
-        failures = [provider_pb2.CheckFailure(property=written(path), reason=news.hide(reason)) for path, reason in found]
+        failures = [provider_pb2.CheckFailure(property=path, reason=news.hide(reason)) for path, reason in found]
         return provider_pb2.CheckResponse(inputs=encode(inputs, marked), failures=failures)
 
     @sentences
@@ -344,8 +344,7 @@ def _not_ready(
     words: str, state: State, given: Decoded, reasons: tuple[str, ...], inputs: struct_pb2.Struct | None = None
 ) -> MadeButNotReadyError:
     """The object exists: the engine keeps it, with what keeps it from being ready."""
-    told = given.hide(words)
-    if reasons:
-        told += "".join(f"\n  {given.hide(reason)}" for reason in reasons)
     kept = encode(state.inputs, manifest.secrets(state.inputs, given.secrets)) if inputs is None else inputs
-    return MadeButNotReadyError(told, objects.id_of(state.live), _kept(state, given), kept, [given.hide(reason) for reason in reasons])
+    return MadeButNotReadyError(
+        given.hide(words), objects.id_of(state.live), _kept(state, given), kept, [given.hide(reason) for reason in reasons]
+    )

@@ -81,7 +81,7 @@ LONGEST_NAME = 53
 ENDING = re.compile(r"/+$")
 
 
-def checked(news: Data, namespace: str) -> tuple[Data, list[tuple[Path, str]]]:
+def checked(news: Data, namespace: str) -> tuple[Data, list[tuple[str, str]]]:
     """
     The inputs as they are kept in the state, and what is wrong with them.
 
@@ -94,7 +94,7 @@ def checked(news: Data, namespace: str) -> tuple[Data, list[tuple[Path, str]]]:
         found["namespace"] = namespace or "default"
     if found.get("skipAwait") is not True:
         found.setdefault("timeout", TIMEOUT_SECONDS)
-    return found, [((key,), f"{key}: {reason}") for key, reason in faults]
+    return found, [(key, f"{key}: {reason}") for key, reason in faults]
 
 
 def _faults(found: Data) -> Iterator[tuple[str, str]]:

@@ -86,6 +86,7 @@ class Client(Calls):
         self._lock = threading.Lock()
         self._served: dict[str, dict[str, Served]] = {}
         self._unreachable: str | None = None
+        self._version = ""
 
     # Whether there is one, and which kinds it has
 
@@ -97,9 +98,14 @@ class Client(Calls):
                 self._unreachable = self.config.unreachable or self._asked()
             return self._unreachable
 
+    @property
+    def version(self) -> str:
+        """Of Kubernetes there, such as `1.35.2-gke.100`; empty where no cluster answers."""
+        return "" if self.unreachable else self._version
+
     def _asked(self) -> str:
         try:
-            self.call("GET", "/version")
+            self._version = str(self.call("GET", "/version").get("gitVersion") or "").removeprefix("v")
         except ProviderError as error:
             return f"unable to load schema information from the API server: {error}"
         return ""

@@ -24,7 +24,10 @@ class Cluster(InProcess):
         self.asked: list[httpx.Request] = []
         """Requests to the API server since the last look."""
         dns = {"dnsEndpointConfig": {"allowExternalTraffic": True}}
-        body = {"name": "main", "initialNodeCount": 1, "locations": ["us-central1-a"], "controlPlaneEndpointsConfig": dns}
+        body = {"name": "main", "initialNodeCount": 1, "locations": ["us-central1-a"]} | {
+            "nodeConfig": {"machineType": "e2-standard-4"},
+            "controlPlaneEndpointsConfig": dns,
+        }
         answer = self.google("POST", CLUSTERS, {"cluster": body})
         while answer["status"] != "DONE":
             answer = self.google("GET", f"projects/{PROJECT}/locations/us-central1/operations/{answer['name']}")

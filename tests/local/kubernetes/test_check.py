@@ -10,7 +10,7 @@ import talk
 
 from infra.provider.values import UNKNOWN, Decoded
 
-KUEUE = "kubernetes:kueue.x-k8s.io/v1beta1:ClusterQueue"
+KUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:ClusterQueue"
 
 
 def kept(token: str, news: dict[str, Any], **config: Any) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def kept(token: str, news: dict[str, Any], **config: Any) -> dict[str, Any]:
         (talk.CONFIG_MAP, "v1", "ConfigMap", {"namespace": "default"}),
         (talk.DEPLOYMENT, "apps/v1", "Deployment", {"namespace": "default"}),
         (talk.NAMESPACE, "v1", "Namespace", {}),
-        ("kubernetes:storage.k8s.io/v1:StorageClass", "storage.k8s.io/v1", "StorageClass", {}),
+        ("kubernetes:rbac.authorization.k8s.io/v1:ClusterRole", "rbac.authorization.k8s.io/v1", "ClusterRole", {}),
     ],
 )
 def test_what_it_is_and_where_is_filled_in(token: str, api_version: str, kind: str, namespace: dict[str, str]) -> None:
@@ -93,7 +93,7 @@ def test_what_is_not_known_yet_stays_so() -> None:
 
 def test_a_secret_in_a_list_makes_the_list_one() -> None:
     """Its order may change; what is beside it stays plain."""
-    news = talk.deployment(env=[])
+    news = talk.deployment()
     news["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "KEY", "value": "geheim"}]
     at = ("spec", "template", "spec", "containers", 0, "env", 0, "value")
     found = Decoded(talk.Engine().checked(talk.DEPLOYMENT, news, {at}))
@@ -102,4 +102,29 @@ def test_a_secret_in_a_list_makes_the_list_one() -> None:
 
 def test_a_custom_resource_whose_definition_is_not_there_is_taken_to_be_in_a_namespace() -> None:
     """Nobody can tell yet; its creation sets it right."""
-    assert kept(KUEUE, talk.manifest("ClusterQueue", "a", "kueue.x-k8s.io/v1beta1"))["metadata"]["namespace"] == "default"
+    assert kept(KUEUE, talk.manifest("ClusterQueue", "a", "kueue.x-k8s.io/v1beta2"))["metadata"]["namespace"] == "default"
+
+
+def test_fails_on_what_the_schema_does_not_have() -> None:
+    """Before any cluster is asked, each with its path; what a secret holds is not told."""
+    news = talk.deployment()
+    news["spec"] |= {"replicas": "2", "replica": 3}
+    news["spec"]["template"]["spec"]["nodeName"] = 7
+    found = talk.Engine().faults(talk.DEPLOYMENT, news)
+    assert set(found) == {"spec.replicas", "spec.replica", "spec.template.spec.nodeName"}
+    assert found["spec.replicas"].startswith('spec.replicas is the text "2", not a whole number')
+    assert talk.Engine().faults(talk.DEPLOYMENT, news | {"metadata": {"name": UNKNOWN}}) == {}, "what is not known yet cannot be held"
+
+
+@pytest.mark.parametrize(
+    ("token", "kind", "api_version", "judged"),
+    [
+        ("kubernetes:shop.example/v1:Basket", "Basket", "shop.example/v1", False),
+        ("kubernetes:apps/v1beta1:Deployment", "Deployment", "apps/v1beta1", True),
+        ("kubernetes:apps/v1:Basket", "Basket", "apps/v1", True),
+    ],
+)
+def test_a_kind_that_nobody_knows_is_the_clusters_to_judge(token: str, kind: str, api_version: str, judged: bool) -> None:
+    """But for groups that are Kubernetes' own."""
+    found = talk.Engine().faults(token, talk.manifest(kind, "a", api_version, spec={"any": "thing"}))
+    assert bool(found) is judged, found

@@ -81,7 +81,7 @@ def run(cluster: Cluster) -> None:
         return
     view, able = View(cluster), list(ORDER)
     for _ in range(ROUNDS):
-        before = view.writes
+        before, count = view.writes, len(able)
         view.begin()
         for controller in tuple(able):
             try:
@@ -91,7 +91,7 @@ def run(cluster: Cluster) -> None:
                 able.remove(controller)
                 view = View(cluster)
                 warnings.warn(f"{cluster.name}: {controller.__module__}.{controller.__name__}: {error!r}", RuntimeWarning, stacklevel=2)
-        if view.writes == before:
+        if view.writes == before and len(able) == count:
             break
     cluster.cloud.store.set_timer(STORED, cluster.name, view.wakes)
 

@@ -39,9 +39,10 @@ CLASS = {"metadata": {"name": "a"}, "provisioner": "pd.csi.storage.gke.io"}
         ("apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {"metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "x"}}, {"roleRef": {"name": "y"}}, "roleRef", "cannot change roleRef"),
     ],
 )  # fmt: skip
-def test_fails_to_change_what_stays(k8s: K8s, path: str, made: Any, change: Any, field: str, words: str) -> None:
-    name = k8s.make(path, made)["metadata"]["name"]
-    answer = k8s.ask("PATCH", f"{path}/{name}", change, "application/merge-patch+json")
+def test_fails_to_change_what_stays(standing: K8s, path: str, made: Any, change: Any, field: str, words: str) -> None:
+    name = standing.make(path, {**made, "metadata": {**made["metadata"], "name": "stays"}})["metadata"]["name"]
+    answer = standing.ask("PATCH", f"{path}/{name}", change, "application/merge-patch+json")
+    standing.ask("DELETE", f"{path}/{name}", {"propagationPolicy": "Background"})
     assert said(answer)[:2] == (422, "Invalid")
     (cause,) = answer.body["details"]["causes"]
     assert cause["field"] == field
