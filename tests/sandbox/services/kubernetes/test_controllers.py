@@ -22,6 +22,7 @@ def test_time_passes_in_its_order_however_far_it_goes_at_once(k8s: K8s) -> None:
 
 def test_an_object_that_no_controller_reads_stops_no_other_one(k8s: K8s) -> None:
     broken = {"metadata": {"name": "broken", "namespace": "default", "uid": "u", "generation": 1}, "spec": {"template": 3}}
+    k8s.get("version")
     Cluster(k8s.cloud, NAME).keep(DEPLOYMENT, broken)
     with pytest.warns(RuntimeWarning, match=r"workloads\.deployments"):
         k8s.make(f"{CORE}/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "m", "image": "m"}]}})
