@@ -84,14 +84,11 @@ class Cloud:
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
 
-<<<<<<< HEAD
-=======
     def _saw(self, service: str, name: str, body: Body | None) -> None:
         self.machines.saw(service, name, body)
         self.use.saw(service, name, body)
         self.kubernetes.saw(service, name)
 
->>>>>>> f18acd112bdd40bb36859a7bdc657679925c3c25
     def handle(self, request: Request) -> Answer:
         """
         Answers one request, in one transaction.
@@ -116,14 +113,6 @@ class Cloud:
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
 
-<<<<<<< HEAD
-    def _saw(self, service: str, name: str, body: Body | None) -> None:
-        self.machines.saw(service, name, body)
-        self.use.saw(service, name, body)
-        self.kubernetes.saw(service, name)
-
-=======
->>>>>>> f18acd112bdd40bb36859a7bdc657679925c3c25
     def has(self, host: str) -> bool:
         """Whether a host is one of the sandbox's."""
         return self._service(host) is not None
