@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes import defaults, kinds, statuses
 from infra.sandbox.services.kubernetes.kinds import Kind
-from infra.sandbox.services.kubernetes.objects import Cluster, at, label
+from infra.sandbox.services.kubernetes.objects import NAMESPACE, Cluster, at, label
 from infra.sandbox.services.kubernetes.rules import bytes_of
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def admit(cluster: Cluster, kind: Kind, body: Body, before: Body | None) -> None
         _claim(cluster, body, before)
     elif kind.name == "Pod" and before is None:
         _priority(cluster, kind, body)
+        _class(cluster, body)
     elif kind.name in QUEUED and before is None and label(body, QUEUE) and kinds.KUEUE in cluster.brought():
         body["spec"]["suspend"] = True
 
@@ -181,6 +182,20 @@ def _claim(cluster: Cluster, body: Body, before: Body | None) -> None:
         if found is None or not found.get("allowVolumeExpansion"):
             why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
             raise statuses.forbidden(kinds.named("", "PersistentVolumeClaim"), body["metadata"]["name"], why)
+
+
+def _class(cluster: Cluster, body: Body) -> None:
+    """
+    The compute class of the namespace, of a pod that selects none.
+
+    Source: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/compute-class-default, read 2026-11.
+    """
+    space = cluster.get(NAMESPACE, "", body["metadata"]["namespace"])
+    usual = label(space, f"{defaults.CLASS.rpartition('/')[0]}/default-compute-class") if space else ""
+    selector = body["spec"].get("nodeSelector") or {}
+    if usual and defaults.CLASS not in selector:
+        body["spec"]["nodeSelector"] = {**selector, defaults.CLASS: usual}
+        body["spec"]["tolerations"].append({"key": defaults.CLASS, "operator": "Equal", "value": usual, "effect": "NoSchedule"})
 
 
 def _priority(cluster: Cluster, kind: Kind, body: Body) -> None:

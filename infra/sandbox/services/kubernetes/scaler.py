@@ -122,7 +122,7 @@ def _more(scaler: Scaler, pod: Body, need: PodNeed) -> dict[str, Node]:
     for name, pool in sorted(scaler.pools().items(), key=lambda one: size(one[1])):
         if new := scaler.grow(name, pool, need):
             return new
-    return {}
+    return classes.automatic(scaler, pod, need)
 
 
 def _down(scaler: Scaler) -> None:
