@@ -84,10 +84,6 @@ class Cloud:
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
 
-    def _saw(self, service: str, name: str, body: Body | None) -> None:
-        self.machines.saw(service, name, body)
-        self.kubernetes.saw(service, name)
-
     def handle(self, request: Request) -> Answer:
         """
         Answers one request, in one transaction.
@@ -115,6 +111,7 @@ class Cloud:
     def _saw(self, service: str, name: str, body: Body | None) -> None:
         self.machines.saw(service, name, body)
         self.use.saw(service, name, body)
+        self.kubernetes.saw(service, name)
 
     def has(self, host: str) -> bool:
         """Whether a host is one of the sandbox's."""
