@@ -85,11 +85,16 @@ class Checked:
         """What is allowed, and may be meant otherwise."""
         from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
-        from infra.in_cluster import compute_class
+        from infra.in_cluster import cluster_job, compute_class, controllers
 
         if isinstance(self.spec, AppsSpec):
-            classes = self.spec.compute_classes
-            return [*self._exceptions(), *compute_class.warnings(classes, self.spec.region, self.spec.confirmations)]
+            apps = self.spec
+            return [
+                *self._exceptions(),
+                *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
+                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms),
+                *controllers.warnings(apps.controllers, apps.system_nodes),
+            ]
         if (spec := self.region) is None:
             return self._exceptions()
         return [
@@ -118,9 +123,11 @@ class Checked:
     @cached_property
     def estimate(self) -> Estimate:
         """What it costs a month."""
+        from infra.apps import AppsSpec
         from infra.cost.estimate import estimate
 
-        return estimate(self.resources, self.spec.usage, region=self.spec.region)
+        autopilot = isinstance(self.spec, AppsSpec) and not self.spec.cluster_spec.own_nodes
+        return estimate(self.resources, self.spec.usage, region=self.spec.region, autopilot=autopilot)
 
 
 def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:

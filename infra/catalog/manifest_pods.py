@@ -51,8 +51,6 @@ def _pod(spec: Mapping[str, Any], path: Path) -> Faults:
                 for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
                     if one.get(probe):
                         yield ManifestFault(place((*at, probe)), "is for containers that stay", "remove it, or say restartPolicy: Always")
-            if key == "containers" and one.get("restartPolicy"):
-                yield ManifestFault(place((*at, "restartPolicy")), "is for initContainers only", "remove it")
             for number, port in entries(one.get("ports")) if key != "ephemeralContainers" else ():
                 named = port.get("name")
                 if isinstance(named, str) and named:
@@ -172,7 +170,9 @@ def _resources(one: Mapping[str, Any], path: Path) -> Faults:
         elif is_extended(name) and limit != asked:
             yield ManifestFault(at, f"is {shown(name, asked)}, and its limit {shown(name, limit or 0)}", "the same, of what is had whole")
         elif limit is not None and asked > limit:
-            yield ManifestFault(at, f"is {shown(name, asked)}, above its limit {shown(name, limit)}", f"at most {shown(name, limit)}")
+            yield ManifestFault(
+                at, f"is {shown(name, asked, up=True)}, above its limit {shown(name, limit)}", f"at most {shown(name, limit)}"
+            )
 
 
 def _toleration(one: Mapping[str, Any], path: Path) -> Faults:

@@ -44,6 +44,7 @@ WORDS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "Container": {
             "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
             "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+            "restartPolicy": ("Always", "OnFailure", "Never"),
         },
         "ContainerPort": {"protocol": ("TCP", "UDP", "SCTP")},
         "ServicePort": {"protocol": ("TCP", "UDP", "SCTP")},

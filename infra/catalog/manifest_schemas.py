@@ -196,15 +196,10 @@ def _schemas(major: int, minor: int) -> Schemas:
     for (api_version, kind), custom in custom_kinds().items():
         name = f"{api_version}.{kind}".replace("/", ".")
         kinds[api_version, kind] = name
-        definitions[name] = {
-            **custom.schema,
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": {"$ref": _META},
-                **custom.schema["properties"],
-            },
-        }
+        text = {"type": "string"}
+        # What a controller says of an object may stand in it; nobody reads what a user writes there.
+        around = {"apiVersion": text, "kind": text, "metadata": {"$ref": _META}, "status": {"type": ["object", "null"]}}
+        definitions[name] = {**custom.schema, "properties": {**around, **custom.schema["properties"]}}
     return Schemas(f"{major}.{minor}", MappingProxyType({"$defs": definitions}), MappingProxyType(kinds))
 
 

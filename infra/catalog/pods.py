@@ -198,16 +198,13 @@ def _against(need: PodNeed, node: Node) -> Iterator[tuple[str, Decimal]]:
     for resource, asked in need.requests.items():
         has = node.amount(resource)
         if asked > has:
-            yield f"asks for {_shown(resource, asked)} {resource}; a node of {node.name} has {_has(resource, has)}", (asked - has) / asked
+            yield (
+                f"asks for {shown(resource, asked, up=True)} {resource}; a node of {node.name} has {_has(resource, has)}",
+                (asked - has) / asked,
+            )
     sharing = node.labels.get(f"{OF_GOOGLE}gke-gpu-sharing-strategy")
     if sharing and need.most_gpus > 1 and node.extended.get(GPU):
-        yield f"asks for {_shown(GPU, need.most_gpus)} {GPU} in one container; on {node.name}, whose GPUs are shared, it may have 1", one
-
-
-def _shown(resource: str, asked: Decimal) -> str:
-    """What is asked for, exactly where rounding would hide it."""
-    text = shown(resource, asked)
-    return text if quantity(text) == asked else f"{asked.normalize():f}"
+        yield f"asks for {shown(GPU, need.most_gpus)} {GPU} in one container; on {node.name}, whose GPUs are shared, it may have 1", one
 
 
 def _has(resource: str, has: Decimal) -> str:

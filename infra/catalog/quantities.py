@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from decimal import ROUND_FLOOR, ROUND_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_UP, Decimal
 from types import MappingProxyType
 
 SUFFIXES: Mapping[str, Decimal] = MappingProxyType(
@@ -99,13 +99,19 @@ def _words(text: str) -> tuple[str, str]:
     return f"{short!r} is not a quantity", ALLOWED
 
 
-def shown(resource: str, amount: Decimal | int) -> str:
-    """An amount for a user: bytes as Gi or Mi, all else as it is; rounded down, so that nothing looks like more than it is."""
+def shown(resource: str, amount: Decimal | int, *, up: bool = False) -> str:
+    """
+    An amount for a user: bytes as Gi or Mi, all else as it is.
+
+    Args:
+        up: Of what is asked for, so that it looks like no less than it is. (default: rounded down, of what there is)
+    """
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
     exact = Decimal(amount)
     if resource not in _BYTES and not resource.startswith("hugepages-"):
-        return _plain(exact.quantize(Decimal("0.001"), ROUND_FLOOR))
+        return _plain(exact.quantize(Decimal("0.001"), rounding))
     unit = "Gi" if abs(exact) >= SUFFIXES["Gi"] else "Mi"
-    return _plain((exact / SUFFIXES[unit]).quantize(Decimal("0.01"), ROUND_FLOOR)) + unit
+    return _plain((exact / SUFFIXES[unit]).quantize(Decimal("0.01"), rounding)) + unit
 
 
 def _plain(number: Decimal) -> str:

@@ -84,6 +84,11 @@ class Cloud:
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
 
+    def _saw(self, service: str, name: str, body: Body | None) -> None:
+        self.machines.saw(service, name, body)
+        self.use.saw(service, name, body)
+        self.kubernetes.saw(service, name)
+
     def handle(self, request: Request) -> Answer:
         """
         Answers one request, in one transaction.
@@ -107,11 +112,6 @@ class Cloud:
                 return self._handled(service, request)
         except LostError:
             return Answer(503, Refused(503, "The connection was lost.").body(service.errors))
-
-    def _saw(self, service: str, name: str, body: Body | None) -> None:
-        self.machines.saw(service, name, body)
-        self.use.saw(service, name, body)
-        self.kubernetes.saw(service, name)
 
     def has(self, host: str) -> bool:
         """Whether a host is one of the sandbox's."""

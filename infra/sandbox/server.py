@@ -192,7 +192,10 @@ class Server:
 
     def _declare(self, sent: Any) -> None:
         """A load of one kind; of a node pool its nodes, how busy they are, or both."""
-        if not isinstance(sent, dict) or not set(TARGETS) & set(sent):
+        if not isinstance(sent, dict) or not {"endpoint", *TARGETS} & set(sent):
+            got = ", ".join(sent) or "nothing" if isinstance(sent, dict) else repr(sent)
+            raise ValueError(f"a load is of one of endpoint, {', '.join(TARGETS)}; got {got}")
+        if "endpoint" in sent:
             self.cloud.loads.declare(sent)
             return
         if "nodes" in sent:

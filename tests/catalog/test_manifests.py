@@ -138,7 +138,7 @@ WRONG: list[tuple[str, str, Any, str, str]] = [
     ("Deployment", f"{BOX}.readinessProbe.periodSeconds", -1, "spec.template.spec.containers[0].readinessProbe.periodSeconds", "1 or more"),
     ("Deployment", f"{BOX}.readinessProbe.httpGet.port", "web_ui", "spec.template.spec.containers[0].readinessProbe.httpGet.port", "no port"),
     ("Deployment", f"{POD}.initContainers.0.restartPolicy", DROP, "spec.template.spec.initContainers[0].startupProbe", "for containers that stay"),
-    ("Deployment", f"{BOX}.restartPolicy", "Always", "spec.template.spec.containers[0].restartPolicy", "for initContainers only"),
+    ("Deployment", f"{BOX}.restartPolicy", "always", "spec.template.spec.containers[0].restartPolicy", "Always, OnFailure, Never"),
     ("Deployment", f"{BOX}.volumeMounts.0.name", "model", "spec.template.spec.containers[0].volumeMounts[0].name", "models, scratch"),
     ("Deployment", f"{BOX}.volumeMounts.1.mountPath", "/models", "spec.template.spec.containers[0].volumeMounts[1]", "mountPath /models of entry 0"),
     ("Deployment", f"{POD}.volumes.1.configMap", {"name": "a"}, "spec.template.spec.volumes[1]", "several sources: configMap, emptyDir"),
@@ -261,6 +261,7 @@ def test_what_looks_wrong_may_be_right() -> None:
     }
     assert said(changed("Job", **{"spec.backoffLimitPerIndex": 1})) == {}
     assert said(changed("CronJob", **{"spec.schedule": "@daily"})) == {}
+    assert said(changed("JobSet", status={"restarts": 1}, **{"metadata.managedFields": [{"manager": "jobset"}]})) == {}
     assert said(changed("Deployment", **{"metadata.creationTimestamp": None, "spec.paused": None})) == {}
     assert said(changed("Service", **{"spec.clusterIP": "None", "spec.ports": []})) == {}
 

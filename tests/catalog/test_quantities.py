@@ -100,3 +100,8 @@ def test_a_suffix_multiplies(number, suffix):
 def test_shows_no_more_than_there_is(resource, amount, text):
     """Bytes are shown as Gi or Mi, rounded down."""
     assert shown(resource, amount) == text
+
+
+def test_shows_no_less_than_is_asked_for():
+    """What is asked for is rounded up: 1 byte above 28Gi is not 28Gi."""
+    assert (shown("memory", 28 * 2**30 + 1, up=True), shown("cpu", Decimal("3.9201"), up=True)) == ("28.01Gi", "3.921")

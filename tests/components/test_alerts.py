@@ -36,7 +36,9 @@ WAITED = {
     "instanceTerminationAction": "DELETE",
     "maxRunDuration": {"seconds": str(7 * 86400)},
 }
-L4 = {"machineType": "g2-standard-4", "accelerators": [{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]}
+L4: dict[str, Any] = {"machineType": "g2-standard-4", "accelerators": [{"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}]}
+SHARING = {"gpuSharingConfig": {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": "2"}}
+HALVES = L4 | {"accelerators": [L4["accelerators"][0] | SHARING]}
 WATCHED = alerts.Watched(
     "shop",
     "us-central1",
@@ -46,6 +48,7 @@ WATCHED = alerts.Watched(
     gpus_reported=True,
     tpu_clusters=("shop-main",),
     gpu_clusters=("shop-main",),
+    shared_clusters=("shop-main",),
     slice_pools=("shop-slice",),
     endpoints={"recommend": alerts.Endpoint("77", 80.0, 0.02, 4)},
 )
@@ -82,13 +85,14 @@ class Row:
     """Until it goes off."""
 
 
-EVERY = (TPU_VM, TPU_NODE, TPU_POOL, GPU_VM, GPU_POOL)
+SHARED = {"node_pool": f"{CLUSTER}/nodePools/shop-shared"}
+EVERY = (TPU_VM, TPU_NODE, TPU_POOL, GPU_VM, GPU_POOL, SHARED)
 ROWS: dict[str, Row] = {
     "tpu-duty-cycle": Row(tpus("duty_cycle", 69), tpus("duty_cycle", 71), 31),
     "tpu-tensorcore": Row(tpus("tensorcore", 9), tpus("tensorcore", 11), 31),
     "tpu-memory": Row(tpus("memory", 96), tpus("memory", 94), 31),
-    "gpu-duty-cycle": Row(duty(69, GPU_VM, GPU_POOL), duty(71, GPU_VM, GPU_POOL), 31),
-    "gpu-memory": Row([GPU_POOL | {"memory_percent": 96}], [GPU_POOL | {"memory_percent": 94}], 31),
+    "gpu-duty-cycle": Row(duty(69, GPU_VM, GPU_POOL, SHARED), duty(71, GPU_VM, GPU_POOL, SHARED), 31),
+    "gpu-memory": Row(*([one | {"memory_percent": percent} for one in (GPU_POOL, SHARED)] for percent in (96, 94)), 31),
     "idle-accelerators": Row(duty(0, *EVERY), duty(2, *EVERY), 61),
     "endpoint-p95": Row(callers(p95_ms=120), callers(p95_ms=60), 6),
     "endpoint-errors": Row(callers(error_rate=0.1), callers(error_rate=0.01), 6),
@@ -120,7 +124,12 @@ class World:
         one = {"locations": ["us-central1-a"], "initialNodeCount": 1}
         tpu = {"machineType": "ct5lp-hightpu-4t", "spot": True}
         slice_ = {"config": tpu, "placementPolicy": {"type": "COMPACT", "tpuTopology": "4x4"}, "initialNodeCount": 4}
-        for pool in ({"name": "shop-tpu", "config": tpu}, {"name": "shop-gpu", "config": L4}, {"name": "shop-slice"} | slice_):
+        for pool in (
+            {"name": "shop-tpu", "config": tpu},
+            {"name": "shop-gpu", "config": L4},
+            {"name": "shop-shared", "config": HALVES},
+            {"name": "shop-slice"} | slice_,
+        ):
             self.ask("POST", f"{gke}/{CLUSTER}/nodePools", {"nodePool": one | pool})
         vertex = "aiplatform.googleapis.com/v1"
         self.ask("POST", f"{vertex}/{REGION}/endpoints", {"displayName": "x"}, endpointId="77")

@@ -32,6 +32,13 @@ POOLS: dict[str, dict[str, Any]] = {
     "cut": {"config": {"machineType": "a2-highgpu-1g", "accelerators": [A100]}, "initialNodeCount": 1},
 }
 GIB = 2**30
+BASE = {
+    "labels": {"accelform-stack": "shop-a.b"},
+    "networkInterfaces": [{"network": "global/networks/default"}],
+    "disks": [{"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"}}],
+    "scheduling": {"onHostMaintenance": "TERMINATE"},
+}
+"""Of a machine: all but its name and its type."""
 
 
 class Shop:
@@ -43,15 +50,8 @@ class Shop:
 
     def make(self) -> Shop:
         self.cloud.projects.make("shop")
-        image = "projects/debian-cloud/global/images/family/debian-12"
-        base = {
-            "labels": {"accelform-stack": "shop-a.b"},
-            "networkInterfaces": [{"network": "global/networks/default"}],
-            "disks": [{"boot": True, "initializeParams": {"sourceImage": image}}],
-            "scheduling": {"onHostMaintenance": "TERMINATE"},
-        }
         for name, machine in (("tpu", "ct5lp-hightpu-4t"), ("l4", "g2-standard-4"), ("plain", "e2-standard-2")):
-            body = base | {"name": name, "machineType": f"{P}/{ZONE}/machineTypes/{machine}"}
+            body = BASE | {"name": name, "machineType": f"{P}/{ZONE}/machineTypes/{machine}"}
             self.ask("POST", f"compute.googleapis.com/compute/v1/{P}/{ZONE}/instances", body)
         node = {"acceleratorType": "v5litepod-16", "runtimeVersion": "x"}
         self.ask("POST", f"tpu.googleapis.com/v2/{P}/locations/us-central1-a/nodes", node, nodeId="n")
@@ -193,6 +193,23 @@ def test_a_pool_without_nodes_has_no_series_until_it_has_some(shop: Shop) -> Non
     assert len(shop.series(text, 3600)) == 4
 
 
+def test_a_load_of_a_group_is_of_its_machines_and_of_no_other(shop: Shop) -> None:
+    """One whose name begins like the group's, and which is none of its machines, is not meant."""
+    compute = f"compute.googleapis.com/compute/v1/{P}"
+    properties = BASE | {"machineType": "ct5lp-hightpu-4t"}
+    self_link = f"{P}/global/instanceTemplates/t"
+    shop.ask("POST", f"{compute}/global/instanceTemplates", {"name": "t", "properties": properties})
+    shop.pass_by(60)
+    manager = {"name": "tp", "baseInstanceName": "tp", "instanceTemplate": self_link, "targetSize": 2}
+    shop.ask("POST", f"{compute}/{ZONE}/instanceGroupManagers", manager)
+    shop.pass_by(600)
+    shop.load(group=f"{P}/{ZONE}/instanceGroupManagers/tp", duty_cycle_percent=40)
+    shop.pass_by(120)
+    found = shop.series('metric.type="compute.googleapis.com/instance/tpu/accelerator/duty_cycle"')
+    assert len({one["resource"]["labels"]["instance_id"] for one in found}) == 2
+    assert len(found) == 8
+
+
 def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> None:
     store = Store(tmp_path / "cloud.sqlite")
     shop = Shop(store).make()
@@ -212,6 +229,10 @@ def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
+        ({}, "one of endpoint, node_pool, machine, group, node; got nothing"),
+        ({"pool": 1}, "one of endpoint, node_pool, machine, group, node; got pool"),
+        ([1], r"one of endpoint, .*; got \[1\]"),
+        ({"endpoint": "e", "machine": "m"}, "a load has endpoint, requests_per_second, models"),
         ({"node_pool": pool("tpu")}, "at least one of .* nodes alone"),
         ({"node_pool": pool("tpu"), "duty_cycle_percent": 101}, "not a number from 0 to 100"),
         ({"node_pool": pool("tpu"), "duty_cycle_percent": float("nan")}, "not a number from 0 to 100"),
@@ -231,7 +252,7 @@ def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> No
         ({"node": "🦊" * 500, "duty_cycle_percent": 1}, "there is no node"),
     ],
 )
-def test_what_is_refused_and_leaves_nothing(standing: Shop, sent: dict[str, Any], said: str) -> None:
+def test_what_is_refused_and_leaves_nothing(standing: Shop, sent: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         standing.server.loads("POST", sent)
     assert "accelerators" not in standing.server.loads("GET", {})

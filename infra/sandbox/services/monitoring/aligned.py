@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -40,9 +41,11 @@ def _percentile(part: float) -> Callable[[list[Any], float], float]:
     def of(points: list[Any], _: float) -> float:
         counts: dict[int, int] = {}
         for point in points:
-            for bucket, count in enumerate(point["bucketCounts"]):
+            for bucket, count in enumerate(point.get("bucketCounts", [])):
                 counts[bucket] = counts.get(bucket, 0) + int(count)
-        options = points[0]["bucketOptions"]["exponentialBuckets"]
+        options = points[0].get("bucketOptions", {}).get("exponentialBuckets")
+        if options is None:
+            raise NotReadError("a distribution without exponential buckets")
         wanted, below = sum(counts.values()) * part, 0
         for bucket in sorted(counts):
             if counts[bucket] and below + counts[bucket] >= wanted:
@@ -79,7 +82,7 @@ def put_together(series: list[tuple[Body, list[Body]]], aggregation: Body, until
     Raises:
         NotReadError: It is asked for in a way that is not known here.
     """
-    period = float(str(aggregation.get("alignmentPeriod", "0s")).removesuffix("s"))
+    period = duration(aggregation.get("alignmentPeriod", "0s"))
     fields, reducer = aggregation.get("groupByFields", []), aggregation.get("crossSeriesReducer", "REDUCE_NONE")
     if period < STEP:
         raise NotReadError("an alignment period of less than a minute")
@@ -115,6 +118,18 @@ def _aligned(body: Body, points: list[Body], aligner: str, period: float, until:
 def _value(value: Body, type_: str) -> Any:
     (one,) = value.values()
     return float(one) if type_ == "number" else one
+
+
+def duration(text: Any) -> float:
+    """
+    `60s` -> 60.
+
+    Raises:
+        NotReadError: It is none.
+    """
+    if not re.fullmatch(r"\d+(\.\d+)?s", str(text)):
+        raise NotReadError(f"the duration {text}")
+    return float(str(text)[:-1])
 
 
 def seconds(moment: str) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from infra.sandbox import filters
 from infra.sandbox.clock import rfc3339
@@ -79,8 +79,8 @@ def _incidents(cloud: Cloud, name: str, policy: Body, condition: Body) -> Iterat
     if said is None:
         kinds = ", ".join(key for key in condition if key.startswith("condition"))
         raise NotReadError(kinds)
-    values = _values(cloud, project, said["filter"], said.get("aggregations", []), since, until)
-    duration = _seconds(said.get("duration", "0s"))
+    values = _values(cloud, project, said.get("filter", ""), said.get("aggregations", []), since, until)
+    duration = aligned.duration(said.get("duration", "0s"))
     if "conditionAbsent" in condition:
         for by, one in values.items():
             yield from _absent(by, one, duration, until)
@@ -88,12 +88,12 @@ def _incidents(cloud: Cloud, name: str, policy: Body, condition: Body) -> Iterat
     if "denominatorFilter" in said:
         whole = _values(cloud, project, said["denominatorFilter"], said.get("denominatorAggregations", []), since, until)
         values = {by: _part(one, whole.get(by, {})) for by, one in values.items()}
-    comparison, limit = said["comparison"], said.get("thresholdValue", 0.0)
+    comparison, limit = said.get("comparison", "COMPARISON_UNSPECIFIED"), float(said.get("thresholdValue", 0))
     if comparison not in ("COMPARISON_GT", "COMPARISON_LT"):
         raise NotReadError(comparison)
     if said.get("trigger", {}).get("count", 1) != 1 or "percent" in said.get("trigger", {}):
         raise NotReadError("a trigger of several series")
-    auto_close = _seconds(policy.get("alertStrategy", {}).get("autoClose", f"{AUTO_CLOSE:.0f}s"))
+    auto_close = aligned.duration(policy.get("alertStrategy", {}).get("autoClose", f"{AUTO_CLOSE:.0f}s"))
     for by, one in values.items():
         yield from _violated(by, one, comparison == "COMPARISON_LT", limit, duration, auto_close, until)
 
@@ -101,7 +101,10 @@ def _incidents(cloud: Cloud, name: str, policy: Body, condition: Body) -> Iterat
 def _values(cloud: Cloud, project: str, text: str, aggregations: list[Body], since: float, until: int) -> dict[tuple[str, ...], Values]:
     if len(aggregations) != 1:
         raise NotReadError(f"{len(aggregations)} aggregations")
-    found = list(series.fitting(cloud, project, filters.parsed(text), since, until))
+    terms = filters.parsed(text)
+    if not any(term["key"] == "metric.type" for term in terms):
+        raise NotReadError("a filter without a metric")
+    found = list(series.fitting(cloud, project, terms, since, until))
     return aligned.put_together(found, aggregations[0], until)
 
 
@@ -149,7 +152,3 @@ def _absent(by: tuple[str, ...], values: Values, duration: float, until: int) ->
         gone = moment + math.ceil(duration / STEP) * STEP
         if gone <= (until if following is None else following - STEP):
             yield Incident(by, gone, None, following)
-
-
-def _seconds(duration: Any) -> float:
-    return float(str(duration).removesuffix("s"))
