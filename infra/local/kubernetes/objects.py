@@ -120,9 +120,8 @@ class Objects:
         applied = self._apply(inputs, manager, force=force, preview=preview)
         return applied if preview else self._until_ready(applied, inputs)
 
-    def delete(self, live: Data, inputs: Data) -> None:
+    def delete(self, namespace: str, name: str, inputs: Data) -> None:
         """Takes the object away, and what it owns; that there is none is well."""
-        namespace, name = namespace_of(live), name_of(live)
         try:
             self.client.delete(self.kind, namespace, name, _propagation(inputs))
         except NoMatchError:

@@ -43,6 +43,9 @@ def test_an_object_is_made_seen_changed_and_gone(cluster: Cluster) -> None:
     assert values(read.inputs) == values(first)
     assert read.properties == made.properties
 
+    adopted = engine.read(talk.CONFIG_MAP, made.id, None, first)
+    assert values(adopted.properties)["__inputs"] == values(first), "as after a run that was killed in its create"
+
     second = engine.checked(talk.CONFIG_MAP, config_map(a="1", c="3"))
     changed = engine.update(talk.CONFIG_MAP, made, second)
     takeover, apply = cluster.taken()

@@ -16,7 +16,7 @@ import talk
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc
 
-from infra.local.kubernetes.find import id_of
+from infra.local.gcp.find import in_sandbox
 from infra.local.kubernetes.provider import Kubernetes
 
 FOLDER = Path(__file__).parents[3] / "infra" / "local" / "kubernetes" / "plugin"
@@ -95,4 +95,4 @@ def test_progress_passes_and_warnings_stay() -> None:
 )
 def test_a_create_that_was_cut_off_is_found_by_its_name(token: str, inputs: dict[str, Any], id: str | None) -> None:
     """A refresh asks the cluster whether it is there; where the inputs do not name it, that cannot be told."""
-    assert id_of(token, inputs) == id
+    assert in_sandbox("http://127.0.0.1:1")(token, inputs) == id

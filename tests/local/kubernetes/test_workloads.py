@@ -65,6 +65,9 @@ def test_a_job_is_waited_for(code: str, ends: str, cluster: Cluster) -> None:
             engine.create(talk.JOB, checked)
         assert "[BackoffLimitExceeded]" in list(failed.value.detail.reasons)[1]
         state = failed.value.state
+    anew = manifest("Job", "once", "batch/v1", metadata={"annotations": says["annotations"] | {"pulumi.com/replaceUnready": "true"}})
+    answer = engine.diff(talk.JOB, state, job | {"metadata": anew["metadata"]})
+    assert list(answer.replaces) == ([] if ends == "Complete" else ['metadata.annotations["pulumi.com/replaceUnready"]'])
     assert ends in {one["type"] for one in state["status"]["conditions"] if one["status"] == "True"}
 
 
