@@ -4,7 +4,7 @@ Diff: what a manifest says otherwise than the object was seen last.
 Of the live object only what the program wrote counts; the cluster fills in the rest. So drift shows once a refresh has seen it, though the
 program has not changed. Something empty is as good as nothing: the cluster keeps neither.
 
-Source: the official provider 4.34 (`Diff`, `convertPatchToDiff`).
+Source: pulumi-kubernetes at 2026-07 (`Diff`, `convertPatchToDiff`).
 """
 
 from __future__ import annotations

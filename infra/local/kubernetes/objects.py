@@ -1,7 +1,7 @@
 """
 The life of an object: made by a plain create, so that what exists already is refused and not taken; changed by server-side apply.
 
-Source: the official provider 4.34 (`pkg/await`, `pkg/provider`). Before 4.29 it made objects by applying them, over whatever there was.
+Source: pulumi-kubernetes at 2026-07 (`pkg/await`, `pkg/provider`). Before 4.29 it made objects by applying them, over whatever there was.
 """
 
 from __future__ import annotations
