@@ -201,8 +201,10 @@ class Kubernetes(Provider):
         client, state = self._configured(), Decoded(request.properties)
         is_release = token_of(request.urn) == RELEASE
         if client.unreachable:
+            if is_release:  # nor does the official provider give it up here: a refresh does
+                raise ProviderError(f"can't delete Helm Release with unreachable cluster. Reason: {client.unreachable}")
             self._warn(request.urn, f"configured Kubernetes cluster is unreachable: {client.unreachable}")
-            if client.config.delete_unreachable and not is_release:
+            if client.config.delete_unreachable:
                 return empty_pb2.Empty()
             raise ProviderError(f"configured Kubernetes cluster is unreachable. {STATE_LOST}")
         state.secrets.discard((INPUTS,))  # a release's are as a whole: of what is in them, the outputs say what is secret

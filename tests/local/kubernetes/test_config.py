@@ -146,12 +146,16 @@ def test_fails_where_no_cluster_answers() -> None:
 
 
 def test_what_was_in_a_lost_cluster_can_be_given_up() -> None:
-    """With `deleteUnreachable` a read finds nothing, and a delete has nothing to do."""
+    """With `deleteUnreachable` a read finds nothing, and a delete has nothing to do, but for a release."""
     engine = talk.Engine(environ={"PULUMI_K8S_DELETE_UNREACHABLE": "true"})
     state = encode(talk.manifest("ConfigMap", "a"))
     assert engine.read(talk.CONFIG_MAP, "default/a", state, state).id == ""
     engine.delete(talk.CONFIG_MAP, provider_pb2.CreateResponse(id="default/a", properties=state))
     assert all(warns and "is unreachable" in text for text, warns in engine.said)
+    release = encode({"name": "a", "namespace": "b"})
+    with pytest.raises(talk.AbortedError, match="can't delete Helm Release with unreachable cluster"):
+        engine.delete(talk.RELEASE, provider_pb2.CreateResponse(id="b/a", properties=release))
+    assert engine.read(talk.RELEASE, "b/a", release, release).id == ""
 
 
 def test_updates_of_a_lost_cluster_can_be_passed_over() -> None:
