@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import talk
@@ -69,6 +70,16 @@ def test_a_job_is_waited_for(code: str, ends: str, cluster: Cluster) -> None:
     answer = engine.diff(talk.JOB, state, job | {"metadata": anew["metadata"]})
     assert list(answer.replaces) == ([] if ends == "Complete" else ['metadata.annotations["pulumi.com/replaceUnready"]'])
     assert ends in {one["type"] for one in state["status"]["conditions"] if one["status"] == "True"}
+
+
+def test_a_service_waits_for_its_pods_and_its_address(cluster: Cluster) -> None:
+    """A load balancer's address is in the state."""
+    engine = cluster.engine()
+    engine.create(talk.DEPLOYMENT, engine.checked(talk.DEPLOYMENT, talk.deployment()))
+    service: dict[str, Any] = manifest("Service", "web", spec={"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": 80}]})
+    made = engine.create("kubernetes:core/v1:Service", engine.checked("kubernetes:core/v1:Service", service))
+    (ingress,) = Decoded(made.properties).values["status"]["loadBalancer"]["ingress"]
+    assert ingress["ip"]
 
 
 def test_a_claim_of_the_usual_class_waits_for_its_first_pod(cluster: Cluster) -> None:
