@@ -23,7 +23,6 @@ from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
 from infra.confirmed import ConfirmedSpec
-from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
 from infra.in_cluster import (
     cluster_job,
@@ -112,8 +111,6 @@ class AppsSpec(FileSpec):
     """Jobs that run in the cluster, by name."""
     ray_clusters: dict[Name, RayClusterSpec] = {}
     """Ray clusters, by name."""
-    usage: Usage = Usage()
-    """Assumptions for the cost estimate."""
     _region: StackSpec = PrivateAttr()
 
     @model_validator(mode="after")
@@ -293,6 +290,7 @@ class AppsSpec(FileSpec):
             self.namespaces,
             self.all_images,
             self.buckets["models"],
+            self.mountable,
         )
 
     def _held(self) -> Iterator[Problem]:
