@@ -266,6 +266,16 @@ def test_a_run_in_a_queue_is_begun_by_kueue_and_by_nobody_else(apps: Apps) -> No
     assert "labels" in alone["spec"]["jobTemplate"]["metadata"]
 
 
+def test_of_where_a_run_goes_a_queue_says_all_but_the_pool_that_is_meant(apps: Apps) -> None:
+    """What Kueue would change in a JobSet is not in it: a refresh would find it changed, and an update begin the run again."""
+    asked, named, alone = (
+        pod(made(apps, JOB | one)) for one in ({"queue": "gpus"}, {"queue": "gpus", "node_pool": "l4"}, {"node_pool": "l4"})
+    )
+    pool = {"cloud.google.com/gke-nodepool": "there-l4"}
+    assert [one.get("nodeSelector") for one in (asked, named, alone)] == [None, pool, pool]
+    assert ["tolerations" in one for one in (asked, named, alone)] == [False, False, True]
+
+
 @pytest.mark.parametrize(("where", "hosts", "again"), [({"node_pool": "slice"}, 4, [134, 143]), ({"node_pool": "single"}, 1, [143])])
 def test_what_was_taken_away_is_begun_again_and_what_would_fail_again_is_not(
     where: dict[str, str], hosts: int, again: list[int], apps: Apps
