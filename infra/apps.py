@@ -23,18 +23,36 @@ from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
 from infra.confirmed import ConfirmedSpec
-from infra.cost.usage import Usage
 from infra.errors import Problem, ProblemsError, SpecError, nearest
-from infra.in_cluster import compute_class, metrics_adapter, route, secret, service_checks, volume
+from infra.in_cluster import (
+    cluster_job,
+    compute_class,
+    controllers,
+    job_objects,
+    metrics_adapter,
+    queue,
+    ray_cluster,
+    route,
+    secret,
+    service_checks,
+    volume,
+)
+from infra.in_cluster.cluster_job import ClusterJobSpec
 from infra.in_cluster.compute_class import ComputeClassSpec
+from infra.in_cluster.controllers import Controller
+from infra.in_cluster.job_objects import Where
 from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.namespace import NamespaceSpec
+from infra.in_cluster.priority import PrioritySpec, class_name
+from infra.in_cluster.queue import Place, QueueSpec, Room
+from infra.in_cluster.ray_cluster import Made, RayClusterSpec
 from infra.in_cluster.route import RouteSpec
+from infra.in_cluster.seat import seat
 from infra.in_cluster.secret import SecretSpec
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
 from infra.in_cluster.volume import VolumeSpec
-from infra.spec import Name, YesNo, problem
+from infra.spec import Name, YesNo, distinct, problem
 from infra.stack import StackSpec
 from infra.stack_file import STACK_NAME, FileSpec
 from infra.yaml_file import YamlFile
@@ -83,8 +101,16 @@ class AppsSpec(FileSpec):
     """Secrets of Secret Manager that pods see as files, by name."""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
-    usage: Usage = Usage()
-    """Assumptions for the cost estimate."""
+    existing_controllers: Annotated[list[Controller], AfterValidator(distinct)] = []
+    """Controllers that the cluster has by somebody else, such as `kuberay-operator` by Google's add-on: none of that name is installed."""
+    priorities: dict[Annotated[Name, AfterValidator(class_name)], PrioritySpec] = {}
+    """How much pods weigh against others, by name."""
+    queues: dict[Name, QueueSpec] = {}
+    """Queues of jobs, by name."""
+    jobs: dict[Name, ClusterJobSpec] = {}
+    """Jobs that run in the cluster, by name."""
+    ray_clusters: dict[Name, RayClusterSpec] = {}
+    """Ray clusters, by name."""
     _region: StackSpec = PrivateAttr()
 
     @model_validator(mode="after")
@@ -96,7 +122,7 @@ class AppsSpec(FileSpec):
             raise ProblemsError(problems)
         self._region = region
         served = [*service_checks.problems(self.services, self.around), *self._routed()]
-        if problems := [*self._classes(), *self._mounted(), *served] or list(self._held()):
+        if problems := [*self._classes(), *self._mounted(), *served] or list(self._trains()) or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -146,11 +172,80 @@ class AppsSpec(FileSpec):
         """What pods of the stack may mount."""
         return Mountable(self.volumes, self.secrets)
 
+    def _trains(self) -> Iterator[Problem]:
+        """What queues, jobs and Ray clusters may not be here."""
+        rooms = self.rooms
+        for name, spec in self.queues.items():
+            if spec.namespace not in self.namespaces:
+                allowed = ", ".join(nearest(spec.namespace, self.namespaces) or self.namespaces) or "there is none"
+                words = f"{spec.namespace} is no key of namespaces"
+                yield Problem(f"queues.{name}.namespace", words, allowed, "write it under `namespaces`")
+        yield from queue.against(self.queues, rooms)
+        yield from cluster_job.against(
+            self.jobs,
+            rooms=rooms,
+            queues=self.queues,
+            priorities=self.priorities,
+            namespaces=self.namespaces,
+            images=self.all_images,
+        )
+        of_google = controllers.RAY in self.existing_controllers
+        yield from ray_cluster.against(self.ray_clusters, rooms=rooms, namespaces=self.namespaces, of_google=of_google)
+        for name, ray in self.ray_clusters.items():
+            if name in self.jobs and self.jobs[name].namespace == ray.namespace:
+                yield Problem(f"ray_clusters.{name}", f"is the name of a job in {ray.namespace} too", "another name", "rename one")
+
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
         yield from service_checks.pods(self.services, self.around)
         if self.needs_adapter:
             yield "metrics_adapter", metrics_adapter.pod(self.around.images[metrics_adapter.KEY])
+        for name, job in self.jobs.items():
+            for pod in job_objects.pods(name, job, self.where("", {}, job)):
+                yield f"jobs.{name}", pod
+        for name, ray in self.ray_clusters.items():
+            for key, pod in ray_cluster.pods(name, ray, self.made({}, ray)):
+                yield f"ray_clusters.{name}.{key}", pod
+
+    @property
+    def rooms(self) -> dict[Place, Room]:
+        """What has accelerators in the cluster: the nodes of each pool, and of each class."""
+        pools, found = self.node_pools, dict[Place, Room]()
+        for name, pool in pools.items():
+            asks = pool.provisioning == "queued-provisioning"
+            found[name, ""] = Room(seat(name, pool, self.region_stack), pool.bounds()[1], asks, pool.max_run_minutes)
+        for name, ladder in self.compute_classes.items():
+            found["", name] = Room(compute_class.seat(name, ladder, pools), ladder.max_nodes, minutes=ladder.max_run_minutes)
+        return found
+
+    @property
+    def all_images(self) -> dict[str, str]:
+        """Images by name: those of the region's file, and this one's."""
+        return {**self.of_region.images, **self.images}
+
+    @property
+    def controllers(self) -> tuple[Controller, ...]:
+        """What must be installed for what the file says."""
+        needed: dict[Controller, bool] = {
+            controllers.QUEUES: bool(self.queues),
+            controllers.JOB_SETS: any(not job.schedule for job in self.jobs.values()),
+            controllers.GROUPS: bool(service_checks.groups(self.services, self.around)),
+            controllers.RAY: bool(self.ray_clusters),
+        }
+        return tuple(one for one, is_needed in needed.items() if is_needed and one not in self.existing_controllers)
+
+    def where(self, stack: str, labels: Mapping[str, str], job: ClusterJobSpec) -> Where:
+        """Where a job runs, and what it is made of there."""
+        found = cluster_job.rooms_of(job, self.queues, self.rooms)
+        image = job.image or self.all_images[job.program.image if job.program else ""]
+        return Where(stack, labels, image, self.buckets, tuple(room.seat for room in found), self._restricted(job.namespace))
+
+    def made(self, labels: Mapping[str, str], ray: RayClusterSpec) -> Made:
+        """What a Ray cluster is made of."""
+        return Made(labels, self.rooms, self._restricted(ray.namespace))
+
+    def _restricted(self, namespace: str) -> bool:
+        return self.namespaces[namespace].pod_security == "restricted"
 
     def _routed(self) -> Iterator[Problem]:
         proxies = self.of_region.network.proxy_cidr
@@ -175,9 +270,11 @@ class AppsSpec(FileSpec):
             self.compute_classes,
             self.nodes,
             self.namespaces,
-            {**self.of_region.images, **self.images},
+            self.all_images,
             self.buckets["models"],
             self.mountable,
+            self.priorities,
+            {(one.namespace, name) for several in (self.jobs, self.ray_clusters) for name, one in several.items()},
         )
 
     def _held(self) -> Iterator[Problem]:
@@ -186,6 +283,8 @@ class AppsSpec(FileSpec):
             return
         nodes = self.nodes
         for path, pod in self.pods():
+            if compute_class.CLASS in pod.get("nodeSelector", {}):
+                continue  # its nodes are made as it asks
             fit = judge(PodNeed.of(pod), nodes)
             if not fit.holds and nodes:
                 near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))
@@ -195,13 +294,19 @@ class AppsSpec(FileSpec):
     def nodes(self) -> tuple[Node, ...]:
         """One node of every pool and class of the cluster, in each of its zones."""
         spec, region = self.cluster_spec, self.of_region
-        made = [pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region)]
+        made = [self.system_nodes[:1]]
         for name, pool in self.node_pools.items():
             streams = spec.image_streaming
             made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
         for name, ladder in self.compute_classes.items():
             made.append(compute_class.nodes(name, ladder, self.region, self.confirmations, image_streaming=spec.image_streaming))
         return tuple(node for nodes in made for node in nodes)
+
+    @property
+    def system_nodes(self) -> tuple[Node, ...]:
+        """Nodes without accelerators, as many as there may be; none where the cluster makes its nodes itself, or is of others."""
+        spec = self.cluster_spec
+        return pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region) * spec.system_pool.max_nodes
 
     @property
     def of_region(self) -> StackSpec:

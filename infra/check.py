@@ -85,11 +85,16 @@ class Checked:
         """What is allowed, and may be meant otherwise."""
         from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
-        from infra.in_cluster import compute_class
+        from infra.in_cluster import cluster_job, compute_class, controllers
 
         if isinstance(self.spec, AppsSpec):
-            classes = self.spec.compute_classes
-            return [*self._exceptions(), *compute_class.warnings(classes, self.spec.region, self.spec.confirmations)]
+            apps = self.spec
+            return [
+                *self._exceptions(),
+                *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
+                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms),
+                *controllers.warnings(apps.controllers, apps.system_nodes),
+            ]
         if (spec := self.region) is None:
             return self._exceptions()
         return [

@@ -8,12 +8,15 @@ small system pool has (that of LeaderWorkerSet for a whole core); their limits s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pulumi
 
+from infra.catalog.nodes import Node
+from infra.catalog.pods import PodNeed, reasons, taken
+from infra.findings import Found
 from infra.kubernetes import Release
 
 Controller = Literal["kueue", "jobset", "lws", "kuberay-operator"]
@@ -31,8 +34,8 @@ class Chart:
     place: str
     """`oci://` and its whole place, or the repository that it is in."""
     version: str
-    """The newest release by the project's own tags, read 2026-11: kueue v0.19.2 of 2026-08-20, jobset v0.12.0 of 2026-05-08, lws v0.10.0 of
-    2026-08-11, kuberay v1.7.0 of 2026-08-20."""
+    """The newest release whose chart and API were read, 2026-11: kueue v0.19.2 of 2026-08-20 (0.19.3 and 0.20.0 are out), jobset v0.12.0 of
+    2026-05-08, lws v0.10.0 of 2026-08-11, kuberay v1.7.0 of 2026-08-20; dates by the projects' own tags."""
     cpu: str
     memory: str
     resources: tuple[str, ...]
@@ -70,9 +73,8 @@ CHARTS: dict[Controller, Chart] = {
 """Sources: charts/kueue/README.md and values.yaml of kubernetes-sigs/kueue, charts/jobset of kubernetes-sigs/jobset, the installation page
 of kubernetes-sigs/lws (`CHART_VERSION=0.10.0`), helm-chart/kuberay-operator of ray-project/kuberay. All read 2026-11."""
 
-FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset", "ray.io/raycluster")
-"""What Kueue holds back. Not LeaderWorkerSet: Kueue holds that by holding every pod, and what serves is not queued.
-Source: pkg/controller/jobs of kubernetes-sigs/kueue v0.19.2 (its integration depends on that of pods)."""
+FRAMEWORKS = ("batch/job", "jobset.x-k8s.io/jobset")
+"""What Kueue holds back: what jobs are made of. What serves does not wait in a queue, and a Ray cluster grows and shrinks by itself."""
 
 
 def kueue_config() -> str:
@@ -124,8 +126,21 @@ class Controllers(pulumi.ComponentResource):
         return [self.releases[one] for one in needed if one in self.releases]
 
 
-def pods(needed: Iterable[Controller]) -> Iterator[tuple[Controller, dict[str, Any]]]:
-    """The pod of each controller, as far as a scheduler looks at it."""
-    for one in needed:
-        chart = CHARTS[one]
-        yield one, {"containers": [{"name": "manager", "resources": chart.amounts}]}
+def warnings(needed: Sequence[Controller], nodes: Sequence[Node]) -> Iterator[Found]:
+    """
+    Controllers that find no room on the system pool, although nothing else stood on it.
+
+    Args:
+        nodes: All that the pool may have; none where the cluster makes its nodes itself, or is of others.
+    """
+    left = list(nodes)
+    for one in needed if nodes else ():
+        need = PodNeed.of({"containers": [{"resources": CHARTS[one].amounts}]})
+        at = next((index for index, node in enumerate(left) if not reasons(need, node)), None)
+        if at is None:
+            words = f"{one} asks for {CHARTS[one].cpu} of a CPU and {CHARTS[one].memory}, and {nodes[0].name} has no room for it"
+            yield Found(
+                "controllers", "warning", f"{words}, with {len(nodes)} nodes at most", "raise `system_pool` of the region's cluster"
+            )
+        else:
+            left[at] = taken(left[at], [need])

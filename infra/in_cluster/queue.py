@@ -96,6 +96,8 @@ class Room:
     """Nodes at most; None where no limit is known."""
     asks: bool = False
     """Whether its nodes come by a request for all of them at once."""
+    minutes: int | None = None
+    """Minutes after which its nodes end by themselves; None where they do not."""
 
     @property
     def slice(self) -> int:
@@ -123,13 +125,13 @@ def against(queues: Mapping[str, QueueSpec], rooms: Rooms) -> Iterator[Problem]:
             most, whole = room.most, room.slice
             total[quota.place] += quota.accelerators
             if most is not None and total[quota.place] > most:
-                said = (
-                    f"{quota.accelerators}" if total[quota.place] == quota.accelerators else f"{total[quota.place]} with the queues above"
-                )
-                words = f"{said} is more than {room.seat.name} holds ({room.nodes} nodes of {room.seat.accelerators})"
+                others = "" if total[quota.place] == quota.accelerators else " with the queues above"
+                holds = f"{room.seat.name} holds ({room.nodes} nodes of {room.seat.accelerators})"
+                words = f"{total[quota.place]}{others} are more than {holds}"
                 yield Problem(f"{path}.accelerators", words, f"{most} at most", "or let the pool have more nodes")
             elif quota.accelerators % whole:
-                words = f"{quota.accelerators} is no whole slice: {room.seat.name} has {room.seat.hosts} hosts of {room.seat.accelerators} chips"
+                slice_of = f"{room.seat.name} is a slice of {room.seat.hosts} hosts with {room.seat.accelerators} chips each"
+                words = f"{quota.accelerators} is no whole slice: {slice_of}"
                 yield Problem(f"{path}.accelerators", words, f"a multiple of {whole}")
 
 

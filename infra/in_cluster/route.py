@@ -112,10 +112,10 @@ def problems(
             allowed = ", ".join(nearest(spec.namespace, namespaces) or namespaces)
             found.append(Problem("namespace", f"{spec.namespace} is no key of the namespaces", allowed))
         for path, shares in spec.paths.items():
-            for service in shares:
-                if service not in services:
-                    allowed = ", ".join(nearest(service, services) or services)
-                    found.append(Problem(f"paths.{path}.{service}", "is no key of the services", allowed))
+            for key in shares:
+                if key not in services:
+                    allowed = ", ".join(nearest(key, services) or services)
+                    found.append(Problem(f"paths.{path}.{key}", "is no key of the services", allowed))
         if proxies is None:
             fix = f"write `accelform:network: {{ proxy_cidr: 10.0.16.0/23 }}` in the file of stack {region_stack}"
             found.append(Problem("exposure", "needs a range for the region's load balancers, and its network has none", "", fix))

@@ -20,6 +20,11 @@ Source: https://cloud.google.com/kubernetes-engine/docs/concepts/spot-vms, read 
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu"}
 
 
+QUEUED = {"key": "cloud.google.com/gke-queued", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+"""What GKE taints nodes of queued provisioning with.
+Source: GoogleCloudPlatform/cluster-toolkit, its examples of queued provisioning, whose pods tolerate it, read 2026-11."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     """One pool, as pods see it."""
@@ -66,13 +71,14 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
     """The seat that the pool of that name in the region's file is."""
     host = pool.host
     kind = "tpu" if isinstance(host, TpuShape) else "gpu"
-    taints = [
+    taints: list[dict[str, Any]] = [
         {"key": pool_nodes.TAINTS[kind], "operator": "Exists", "effect": "NoSchedule"},
         *(
             {"key": one.key, "operator": "Equal", "value": one.value, "effect": pool_shape.EFFECTS[one.effect]}
             for one in pool.taints
             if one.effect != "prefer-no-schedule"
         ),
+        *([QUEUED] if pool.provisioning == "queued-provisioning" else []),
     ]
     return Seat(
         name,

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.errors import SpecError
+from infra.in_cluster import route
 
 Write = Callable[..., Path]
 Load = Callable[..., AppsSpec]
@@ -111,3 +113,11 @@ def test_an_adapter_of_metrics_comes_where_something_scales_on_one(load: Load) -
 def test_a_range_for_load_balancers_is_refused(load: Load, given: str, word: str) -> None:
     """One that machines have, too small a one, or one of the internet."""
     assert word in " ".join(problems(load, INSIDE, {"proxy_cidr": given}).values())
+
+
+def test_manifests_across_namespaces_are_whole(load: Load) -> None:
+    """The namespace of the services lets the route in, which is held by a schema of ours."""
+    spec = load(SHOP | {"namespace": "web"}, namespaces={"serving": {}, "web": {}})
+    every = list(route.manifests("it", spec.routes["it"], spec.services, set(), spec.placement("apps")))
+    assert [one["kind"] for one in every] == ["Gateway", "HTTPRoute", "ReferenceGrant"]
+    assert [str(fault) for one in every for fault in faults(one, "1.35")] == []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.errors import SpecError
 from infra.in_cluster import service_objects, service_parts
 from workloads.serving import app
@@ -40,8 +41,11 @@ def load(base: dict[str, Any], stack_file: Write) -> Load:
     """Loads services, by name, in a cluster with GPUs and a slice."""
     region = base | {"accelform:region": "us-central1", "accelform:clusters": {"main": {"mode": "standard"}}}
 
-    def loaded(services: dict[str, Any], cluster: dict[str, Any] | None = None, **more: Any) -> AppsSpec:
+    def loaded(
+        services: dict[str, Any], cluster: dict[str, Any] | None = None, network: dict[str, Any] | None = None, **more: Any
+    ) -> AppsSpec:
         clusters = {"accelform:clusters": {"main": cluster}} if cluster else {}
+        clusters |= {"accelform:network": network} if network else {}
         stack_file(region | {"accelform:node_pools": POOLS, "accelform:images": {"serve": IMAGE}} | clusters, "there")
         config = {key: value for key, value in region.items() if key not in ("accelform:budgets", "accelform:clusters")}
         said = {"kind": "apps", "region_stack": "there", "namespaces": {"serving": {}}, "services": services} | more
@@ -94,6 +98,7 @@ def test_our_servers_have_the_routes_and_the_gauge() -> None:
         ({"max_replicas": 2, "scale_on": {}}, "scale_on", "says none, or both"),
         ({"min_replicas": 3, "max_replicas": 2}, "max_replicas", "2 is below min_replicas"),
         ({"min_replicas": 0, "max_replicas": 2, "scale_on": {"cpu_percent": 60}}, "min_replicas", "the autoscaler keeps one"),
+        ({"priority": "first"}, "priority", "first is no key of the priorities"),
         ({"cpu": float("nan")}, "cpu", ""),
         ({"memory_gib": "2"}, "memory_gib", ""),
         ({"replicas": 2}, "replicas", "min_replicas"),
@@ -143,6 +148,12 @@ def test_a_copy_that_no_node_holds_is_refused_with_the_pools_that_come_nearest(r
     assert allowed.startswith("nearest: pool l4: asks for 16 cpu")
 
 
+def test_a_service_and_a_job_of_one_name_are_refused(refused: Refused) -> None:
+    """Both would be one account, and their pods would have one name."""
+    job = {"namespace": "serving", "image": IMAGE, "command": ["true"], "node_pool": "l4", "max_run_minutes": 10}
+    assert "a job or a Ray cluster" in refused(OURS, jobs={"it": job})["services.it"][0]
+
+
 def test_services_of_one_pool_fit_it_together_at_least(refused: Refused, load: Load) -> None:
     """Three copies each are six of four; with one each there is room, though both could not have their most at once."""
     found = refused(OURS | {"node_pool": "l4", "min_replicas": 3}, beside={"other": OURS | {"node_pool": "l4", "min_replicas": 3}})
@@ -165,3 +176,31 @@ def test_what_is_needed_to_share_a_gpu_by_mps_is_said(load: Load) -> None:
     pod = service_objects.pod("it", spec.services["it"], spec.around.place("it", spec.services["it"]))
     assert pod["hostIPC"] is True
     assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        OURS | {"max_replicas": 3, "scale_on": {"metric": "wl_in_flight", "average": 0.5}, "priority": "first"},
+        THEIRS | {"node_pool": "parts", "cpu": 0.25, "folders": {"/models": "a"}, "secrets": {"token": "/etc/token"}, "args": ["--x", ""]},
+        THEIRS | {"node_pool": "slice", "metrics_route": "/metrics"},
+        THEIRS | {"node_pool": "l4", "hosts": 2, "max_replicas": 2, "scale_on": {"cpu_percent": 60}, "security_policy": "shop"},
+    ],
+    ids=["workload", "parts", "slice", "group"],
+)
+def test_manifests_of_every_form_are_whole(load: Load, said: dict[str, Any]) -> None:
+    """By the schemas of Kubernetes and ours, of a version that clusters have."""
+    spec = load(
+        {"it": said},
+        cluster={"mode": "standard", "addons": ["gcs-fuse", "secret-manager"]},
+        network={"proxy_cidr": "10.0.16.0/23"},
+        images={"metrics-adapter": IMAGE},
+        priorities={"first": {"value": 10}},
+        secrets={"token": {"namespace": "serving", "files": {"token": {"secret": "hf"}}}},
+        routes={"in": {"namespace": "serving", "exposure": "internal", "paths": {"/": {"it": 100}}}},
+    )
+    one = spec.services["it"]
+    place = spec.around.place("it", one)
+    every = [service_objects.controller("it", one, place), *service_objects.around("it", one, place, routed=True)]
+    assert [(manifest["kind"], str(fault)) for manifest in every for fault in faults(manifest, "1.35")] == []
+    assert spec.controllers == (("lws",) if every[0]["kind"] == "LeaderWorkerSet" else ())

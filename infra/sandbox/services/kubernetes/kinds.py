@@ -160,6 +160,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(GKE, "cloud.google.com", "v1", "ComputeClass computeclasses cc,ccs cs", "BackendConfig backendconfigs bc -"),
     *_brought(GKE, "networking.gke.io", "v1", "ManagedCertificate managedcertificates mcrt s"),
     *_brought(GKE, "autoscaling.x-k8s.io", "v1", "ProvisioningRequest provisioningrequests provreq,provreqs s"),
+    *_brought(GKE, "autoscaling.x-k8s.io", "v1beta1", "CapacityQuota capacityquotas cq cs"),
     *_brought(
         GATEWAY,
         "gateway.networking.k8s.io",
