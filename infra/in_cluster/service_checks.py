@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from infra.catalog.nodes import Node
@@ -41,9 +41,6 @@ class Around:
     images: Mapping[str, str]
     models_bucket: str
     mountable: Mountable
-    priorities: Container[str]
-    others: Container[tuple[str, str]]
-    """What else has an account and pods: namespace and name."""
 
     def seat(self, spec: ServiceSpec) -> Seat:
         """Where its pods sit."""
@@ -111,10 +108,6 @@ def problems(services: Mapping[str, ServiceSpec], around: Around) -> Iterator[Pr
     held: dict[str, int] = {}
     for name, spec in services.items():
         found = list(_keys(spec, around))
-        if (spec.namespace, name) in around.others:
-            yield Problem(
-                f"services.{name}", f"is the name of a job or a Ray cluster in {spec.namespace} too", "another name", "rename one"
-            )
         if not found:
             found = [*_of_seat(spec, around.seat(spec), around), *_of_cluster(spec, around)]
             held[name] = around.held(name, spec)
@@ -132,8 +125,6 @@ def _keys(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
     ):
         if value is not None and value not in known:
             yield Problem(key, f"{value} is no key of the {where}", ", ".join(nearest(value, known) or known), "" if known else "write one")
-    if spec.priority and spec.priority not in around.priorities:
-        yield Problem("priority", f"{spec.priority} is no key of the priorities", fix="write it under `priorities`")
     yield from _of_mounts(spec, around)
     if spec.program and not spec.image and spec.program.image not in around.images:
         image = spec.program.image

@@ -98,7 +98,7 @@ def test_our_servers_have_the_routes_and_the_gauge() -> None:
         ({"max_replicas": 2, "scale_on": {}}, "scale_on", "says none, or both"),
         ({"min_replicas": 3, "max_replicas": 2}, "max_replicas", "2 is below min_replicas"),
         ({"min_replicas": 0, "max_replicas": 2, "scale_on": {"cpu_percent": 60}}, "min_replicas", "the autoscaler keeps one"),
-        ({"priority": "first"}, "priority", "first is no key of the priorities"),
+        ({"priority": "first"}, "priority", "first is no key of priorities"),
         ({"cpu": float("nan")}, "cpu", ""),
         ({"memory_gib": "2"}, "memory_gib", ""),
         ({"replicas": 2}, "replicas", "min_replicas"),
@@ -151,7 +151,7 @@ def test_a_copy_that_no_node_holds_is_refused_with_the_pools_that_come_nearest(r
 def test_a_service_and_a_job_of_one_name_are_refused(refused: Refused) -> None:
     """Both would be one account, and their pods would have one name."""
     job = {"namespace": "serving", "image": IMAGE, "command": ["true"], "node_pool": "l4", "max_run_minutes": 10}
-    assert "a job or a Ray cluster" in refused(OURS, jobs={"it": job})["services.it"][0]
+    assert "is a key of services in serving too" in refused(OURS, jobs={"it": job})["jobs.it"][0]
 
 
 def test_services_of_one_pool_fit_it_together_at_least(refused: Refused, load: Load) -> None:
