@@ -21,6 +21,17 @@ REGION: list[tuple[str, dict[str, Any]]] = [
     ("gcp:compute/network:Network", {"name": "net", "autoCreateSubnetworks": False, "routingMode": "REGIONAL", "mtu": 8896}),
     (
         "gcp:compute/subnetwork:Subnetwork",
+        {
+            "name": "proxies",
+            "region": "us-east5",
+            "network": NETWORK,
+            "ipCidrRange": "10.0.16.0/23",
+            "purpose": "REGIONAL_MANAGED_PROXY",
+            "role": "ACTIVE",
+        },
+    ),
+    (
+        "gcp:compute/subnetwork:Subnetwork",
         {"name": "subnet", "region": "us-east5", "network": NETWORK, "ipCidrRange": "10.0.0.0/20", "privateIpGoogleAccess": True},
     ),
     ("gcp:compute/router:Router", {"name": "router", "region": "us-east5", "network": NETWORK}),
@@ -37,29 +48,8 @@ REGION: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     (
-        "gcp:compute/subnetwork:Subnetwork",
-        {
-            "name": "proxies",
-            "region": "us-east5",
-            "network": NETWORK,
-            "ipCidrRange": "10.0.16.0/23",
-            "purpose": "REGIONAL_MANAGED_PROXY",
-            "role": "ACTIVE",
-        },
-    ),
-    (
         "gcp:compute/address:Address",
         {"name": "route-out", "region": "us-east5", "addressType": "EXTERNAL", "networkTier": "PREMIUM", "labels": {"owner": "ml-team"}},
-    ),
-    (
-        "gcp:compute/address:Address",
-        {
-            "name": "route-in",
-            "region": "us-east5",
-            "addressType": "INTERNAL",
-            "purpose": "SHARED_LOADBALANCER_VIP",
-            "subnetwork": SUBNETWORK,
-        },
     ),
     (
         "gcp:compute/firewall:Firewall",
