@@ -21,17 +21,6 @@ REGION: list[tuple[str, dict[str, Any]]] = [
     ("gcp:compute/network:Network", {"name": "net", "autoCreateSubnetworks": False, "routingMode": "REGIONAL", "mtu": 8896}),
     (
         "gcp:compute/subnetwork:Subnetwork",
-        {
-            "name": "proxies",
-            "region": "us-east5",
-            "network": NETWORK,
-            "ipCidrRange": "10.0.16.0/23",
-            "purpose": "REGIONAL_MANAGED_PROXY",
-            "role": "ACTIVE",
-        },
-    ),
-    (
-        "gcp:compute/subnetwork:Subnetwork",
         {"name": "subnet", "region": "us-east5", "network": NETWORK, "ipCidrRange": "10.0.0.0/20", "privateIpGoogleAccess": True},
     ),
     ("gcp:compute/router:Router", {"name": "router", "region": "us-east5", "network": NETWORK}),
