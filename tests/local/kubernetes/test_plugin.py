@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import subprocess
 import sys
@@ -77,6 +78,8 @@ def test_progress_passes_and_warnings_stay() -> None:
         assert provider._say is not None
         provider._say("urn:a", "0 of 1 pods ready", False)
         provider._say("urn:a", "cluster is unreachable", True)
+        del provider
+        gc.collect()  # and with it its connection, before the server goes
     finally:
         server.stop(None).wait()
     assert log.lines == [("urn:a", "0 of 1 pods ready", True), ("urn:a", "cluster is unreachable", False)]
