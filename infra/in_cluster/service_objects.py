@@ -57,7 +57,7 @@ class Place:
     """Whether its namespace forbids root."""
     spare: bool = False
     """Whether its nodes hold one copy more than there are at most: an update then needs no copy less."""
-    mountable: Mountable = Mountable()
+    mountable: Mountable = field(default_factory=Mountable)
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
