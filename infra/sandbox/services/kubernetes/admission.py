@@ -69,7 +69,8 @@ def schema(cluster: Cluster, kind: Kind, body: Body, before: Body | None, *, str
         return
     filled = copy.deepcopy(body)
     defaults.fill(kind, filled)
-    causes = [_cause(body, one) for one in found if not (one.message == MISSING and isinstance(_held(filled, one.path), str | int))]
+    left = [one for one in found if not (one.message.startswith(MISSING) and isinstance(_held(filled, one.path), str | int))]
+    causes = [_cause(body, one) for one in left]
     if causes:
         raise statuses.invalid(kind, body["metadata"]["name"], causes)
 

@@ -109,6 +109,18 @@ def test_unused_quota_of_a_cohort_is_borrowed(kueue: K8s) -> None:
     assert suspended(kueue) == {"a": False, "b": True}
 
 
+def test_a_set_of_jobs_is_admitted_as_a_whole(kueue: K8s) -> None:
+    kueue.release("jobset")
+    one = {"name": "w", "replicas": 2, "template": {"spec": asking(job("x"), gpu=1)["spec"]}}
+    path = "apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+    for name, replicas in (("big", 3), ("small", 2)):
+        meta = {"name": name, "labels": {"kueue.x-k8s.io/queue-name": "team"}}
+        kueue.make(path, {"metadata": meta, "spec": {"replicatedJobs": [one | {"replicas": replicas}]}})
+    assert suspended(kueue) == {"big-w-0": True, "big-w-1": True, "big-w-2": True, "small-w-0": False, "small-w-1": False}
+    assert kueue.get(f"{JOBS}/small-w-1")["spec"]["template"]["spec"]["nodeSelector"] == {"gpu": "l4"}
+    assert conditions(kueue.get(f"{path}/big")) == {"Suspended": "SuspendedJobs"}
+
+
 def test_the_next_flavor_is_taken(kueue: K8s) -> None:
     kueue.make(f"{BASE}/resourceflavors", {"metadata": {"name": "t4"}, "spec": {"nodeLabels": {"gpu": "t4"}}})
     kueue.ask("PUT", f"{BASE}/clusterqueues/gpus", queue(flavors=("l4", "t4")))
