@@ -12,7 +12,7 @@ from infra.sandbox.cloud import Answer, Cloud
 HOST = "secretmanager.googleapis.com"
 ALL = "v1/projects/{project}/secrets"
 TOKEN = f"{ALL}/hf-token"
-EVERYWHERE = {"replication": {"automatic": {}}}
+EVERYWHERE: dict[str, Any] = {"replication": {"automatic": {}}}
 
 Ask = Callable[..., Answer]
 
