@@ -1,6 +1,8 @@
 """
 Secret Manager: secrets, their versions, and who may read them. What a version holds is kept as it came: this is no place for real secrets.
 
+No stack makes a secret: it is its owner's, and `accelform down` does not miss it.
+
 Sources: discovery document secretmanager.v1; recordings of its secrets; https://cloud.google.com/secret-manager/docs, read 2026-11.
 """
 
@@ -23,6 +25,7 @@ def _fill(call: Call, body: Body) -> None:
     body["name"] = call.target
     body["createTime"] = rfc3339(call.now)
     body["etag"] = etags.new(call.cloud)
+    call.cloud.mark_own(HOST, call.target)
 
 
 def _changed(call: Call, body: Body, before: Body) -> None:
@@ -50,6 +53,8 @@ def _add_version(call: Call) -> Any:
     version = {"name": name, "createTime": rfc3339(call.now), "state": ENABLED, "etag": etags.new(call.cloud)}
     call.cloud.store.put(HOST, name, version | {"replicationStatus": {where: {}}}, f"{call.owner}/versions")
     call.cloud.store.put(PAYLOADS, name, {"data": data})
+    for kept in (HOST, PAYLOADS):
+        call.cloud.mark_own(kept, name)
     return _shown(call, name)
 
 

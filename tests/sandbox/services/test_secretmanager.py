@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from infra.sandbox.cloud import Answer
+from infra.sandbox.cloud import Answer, Cloud
 
 HOST = "secretmanager.googleapis.com"
 ALL = "v1/projects/{project}/secrets"
 TOKEN = f"{ALL}/hf-token"
-EVERYWHERE = {"replication": {"automatic": {}}}
+EVERYWHERE: dict[str, Any] = {"replication": {"automatic": {}}}
 
 Ask = Callable[..., Answer]
 
@@ -41,6 +41,16 @@ def test_a_secret_that_is_not_there_is_said_as_the_service_says_it(ask: Ask) -> 
     answer = ask("GET", HOST, TOKEN)
     assert answer.status == 404
     assert answer.body["error"]["message"].endswith("/secrets/hf-token] not found.")
+
+
+@pytest.mark.usefixtures("secret")
+def test_a_secret_is_no_resource_that_is_left_over(ask: Ask, cloud: Cloud) -> None:
+    """It is its owner's; a grant on it is a stack's."""
+    add(ask, "b25l")
+    assert [one["name"] for one in cloud.resources() if not one["own"]] == []
+    grant = {"policy": {"bindings": [{"role": "roles/secretmanager.secretAccessor", "members": ["user:a@example.com"]}]}}
+    assert ask("POST", HOST, f"{TOKEN}:setIamPolicy", grant).status == 200
+    assert [one["service"] for one in cloud.resources() if not one["own"]] == ["policies"]
 
 
 def test_versions_are_counted_read_and_destroyed(ask: Ask, secret: Any) -> None:
