@@ -167,6 +167,11 @@ class AppsSpec(FileSpec):
                     allowed = ", ".join(nearest(has.namespace, self.namespaces) or self.namespaces)
                     yield Problem(f"{key}.{name}.namespace", f"{has.namespace} is no key of namespaces", allowed)
 
+    def mounting(self, secret: str) -> list[str]:
+        """Services and jobs whose pods see a secret."""
+        every = [*self.services.items(), *self.jobs.items()]
+        return [name for name, one in every if secret in one.secrets]
+
     @property
     def mountable(self) -> Mountable:
         """What pods of the stack may mount."""
