@@ -169,8 +169,8 @@ class AppsSpec(FileSpec):
 
     def mounting(self, secret: str) -> list[str]:
         """Services and jobs whose pods see a secret."""
-        every = [*self.services.items(), *self.jobs.items()]
-        return [name for name, one in every if secret in one.secrets]
+        served = [name for name, one in self.services.items() if secret in one.secrets]
+        return [*served, *(name for name, one in self.jobs.items() if secret in one.secrets)]
 
     @property
     def mountable(self) -> Mountable:
