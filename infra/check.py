@@ -53,7 +53,15 @@ class Checked:
 
     @property
     def budgets(self) -> Mapping[str, BudgetSpec]:
-        return self.region.budgets if self.region else {}
+        """Budgets that count what the stack costs: a region's own, and those of its foundation under that one's name."""
+        if self.region is None:
+            return {}
+        above = self.region.of_foundation
+        return (
+            {f"{self.region.foundation}/{name}": one for name, one in above.budgets.items()} | self.region.budgets
+            if above
+            else self.region.budgets
+        )
 
     @property
     def jobs(self) -> Mapping[str, JobSpec]:

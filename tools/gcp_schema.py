@@ -21,7 +21,10 @@ SOURCE = "schema of the pulumi-gcp provider 10.2.0, as its Python SDK has it"
 CONDITION = "gcp:vertex/AiEndpointIamMemberCondition:AiEndpointIamMemberCondition"
 DURATION = "gcp:compute/ResizeRequestRequestedRunDuration:ResizeRequestRequestedRunDuration"
 JOB_CONDITION = "gcp:cloudrunv2/JobIamMemberCondition:JobIamMemberCondition"
+QUOTA_CONFIG = "gcp:cloudquota/SQuotaPreferenceQuotaConfig:SQuotaPreferenceQuotaConfig"
 FIXED = {"replaces": True, "type": "string"}
+TEXT = {"type": "string"}
+TEXTS = {"additionalProperties": {"type": "string"}, "type": "object"}
 
 ADDED_RESOURCES: dict[str, Any] = {
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": {
@@ -35,6 +38,26 @@ ADDED_RESOURCES: dict[str, Any] = {
         | {"condition": {"ref": JOB_CONDITION, "replaces": True}},
         "outputs": ["condition", "etag", "location", "member", "name", "project", "role"],
         "required": ["member", "role"],
+    },
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": {
+        "inputs": dict.fromkeys(("contactEmail", "ignoreSafetyChecks", "justification", "name", "quotaId", "service"), TEXT)
+        | {"dimensions": TEXTS, "parent": FIXED, "quotaConfig": {"ref": QUOTA_CONFIG}},
+        "outputs": [
+            "contactEmail",
+            "createTime",
+            "dimensions",
+            "etag",
+            "ignoreSafetyChecks",
+            "justification",
+            "name",
+            "parent",
+            "quotaConfig",
+            "quotaId",
+            "reconciling",
+            "service",
+            "updateTime",
+        ],
+        "required": ["quotaConfig"],
     },
     "gcp:compute/resizeRequest:ResizeRequest": {
         "inputs": dict.fromkeys(("description", "instanceGroupManager", "name", "project", "zone"), FIXED)
@@ -60,12 +83,17 @@ ADDED_RESOURCES: dict[str, Any] = {
     },
 }
 ADDED_TYPES: dict[str, Any] = {
+    QUOTA_CONFIG: {
+        "properties": dict.fromkeys(("grantedValue", "preferredValue", "requestOrigin", "stateDetail", "traceId"), TEXT)
+        | {"annotations": TEXTS},
+        "required": ["preferredValue"],
+    },
     JOB_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
-"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs` and
-`pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
+"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs`,
+`pulumi_gcp.cloudquota.SQuotaPreferenceArgs` and `pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
 
 KEPT = ("type", "ref", "items", "additionalProperties", "replaces", "secret")
 

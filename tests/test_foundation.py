@@ -1,0 +1,184 @@
+"""The stack file of what a project has once: what it reads of the regions beside it, what they read of it, and what both refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import stack_kinds
+from infra.check import Checked, StackFile, check
+from infra.collect import collect
+from infra.errors import SpecError
+from infra.foundation import EVERY, FoundationSpec
+from infra.stack import StackSpec
+
+Write = Callable[..., Path]
+
+PIPELINE = {"repository": "shop/ml", "repository_id": 123, "owner_id": 45, "environment": "production"}
+REQUEST = {
+    "service": "compute.googleapis.com",
+    "quota_id": "GPUS-PER-GPU-FAMILY-per-project-region",
+    "dimensions": {"region": "us-central1", "gpu_family": "NVIDIA_H100"},
+    "value": 8,
+    "contact": "email:ml@shop.example",
+    "justification": "One machine, every night",
+}
+
+
+@pytest.fixture
+def foundation(base: dict[str, Any]) -> dict[str, Any]:
+    """The least foundation."""
+    return base | {"accelform:kind": "foundation"}
+
+
+@pytest.fixture
+def region(base: dict[str, Any]) -> dict[str, Any]:
+    """The least region that names it: it has no budget."""
+    return {key: value for key, value in base.items() if key != "accelform:budgets"} | {"accelform:foundation": "once"}
+
+
+def refused(path: Path) -> dict[str, str]:
+    """Path -> message of every problem of a file."""
+    with pytest.raises(SpecError) as caught:
+        stack_kinds.load(path)
+    return {problem.path: problem.message for problem in caught.value.problems}
+
+
+def the_foundation(path: Path) -> FoundationSpec:
+    spec = stack_kinds.load(path)
+    assert isinstance(spec, FoundationSpec)
+    return spec
+
+
+def test_apis_are_those_of_the_regions_beside_it_its_own_and_those_said(
+    foundation: dict[str, Any], region: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """A region of another project, and what lives in a cluster, need none of it."""
+    alone = set(the_foundation(stack_file(foundation, "once")).services())
+    assert alone == {f"{one}.googleapis.com" for one in EVERY}
+    stack_file(region | {"accelform:tpu_slices": {"eval": a_slice}}, "here")
+    stack_file(region | {"gcp:project": "tw-shop-web", "accelform:clusters": {"main": {"mode": "autopilot"}}}, "elsewhere")
+    spec = the_foundation(stack_file(foundation | {"accelform:apis": ["redis.googleapis.com"]}, "once"))
+    assert set(spec.services()) - alone == {f"{one}.googleapis.com" for one in ("artifactregistry", "compute", "iam", "redis")}
+
+
+def test_the_engine_hands_over_the_same(foundation: dict[str, Any], stack_file: Write) -> None:
+    """Numbers of a repository come as numbers, not as text."""
+    said = {"accelform:pipeline": PIPELINE, "accelform:quota_requests": {"h100": REQUEST}}
+    path = stack_file(foundation | said, "once")
+    config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in (foundation | said).items()}
+    assert stack_kinds.from_engine(config, "the engine", path.parent) == stack_kinds.load(path)
+
+
+def test_a_region_with_a_foundation_holds_nothing_of_the_projects(
+    foundation: dict[str, Any], region: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """It needs no budget; its alerts reach those whom the foundation names, by the channels that stand there."""
+    stack_file(foundation | {"accelform:notify": ["email:ml@shop.example"]}, "once")
+    said = region | {"accelform:monitoring": {}, "accelform:tpu_slices": {"eval": a_slice}}
+    said |= {"accelform:notify": ["email:region@shop.example"]}
+    spec = stack_kinds.load(stack_file(said, "here"))
+    assert isinstance(spec, StackSpec)
+    assert (spec.budgets, spec.hears, spec.refers_to) == ({}, True, ("once",))
+    declared = collect(lambda: stack_kinds.declare(spec, "here"), "here")
+    kinds = [one.type.rpartition(":")[2] for one in declared]
+    assert (kinds.count("Budget"), kinds.count("NotificationChannel"), kinds.count("StackReference")) == (0, 1, 1)
+    alerts = [one for one in declared if one.type.endswith(":AlertPolicy")]
+    assert {len(one.inputs["notificationChannels"]) for one in alerts} == {2}
+
+
+def test_a_region_is_shown_beside_the_projects_budget(foundation: dict[str, Any], region: dict[str, Any], stack_file: Write) -> None:
+    stack_file(foundation, "once")
+    found: Checked = check(
+        StackFile("here", stack_file(region | {"accelform:budgets": {"own": {"amount": "9 USD", "scope": "stack"}}}, "here"))
+    )
+    assert list(found.budgets) == ["once/monthly", "own"]
+
+
+def test_what_a_region_says_otherwise_than_its_foundation_is_refused_at_once(
+    foundation: dict[str, Any], region: dict[str, Any], stack_file: Write
+) -> None:
+    """Project and environment are one; a budget of the project, and mail to the same people, come once."""
+    stack_file(foundation | {"accelform:notify": ["email:ml@shop.example"]}, "once")
+    wrong = {
+        "gcp:project": "tw-shop-web",
+        "accelform:environment": "prod",
+        "accelform:budgets": {"monthly": {"amount": "350 USD"}},
+        "accelform:notify": ["email:ml@shop.example", *(f"email:{letter}@shop.example" for letter in "abcd")],
+    }
+    assert refused(stack_file(region | wrong, "here")) == {
+        "gcp:project": "tw-shop-web is not that of stack once, its foundation",
+        "environment": "prod is not that of stack once, its foundation",
+        "notify.0": "has the mail already, from stack once",
+        "budgets.monthly.scope": "counts the project, which is what stack once does",
+    }
+    many = {"accelform:notify": [f"email:{letter}@shop.example" for letter in "abcde"]}
+    assert refused(stack_file(region | many, "here")) == {"notify": "6 with those of stack once: a budget takes 5"}
+
+
+def test_a_region_without_a_foundation_is_as_before(region: dict[str, Any], stack_file: Write) -> None:
+    del region["accelform:foundation"]
+    assert refused(stack_file(region, "here")) == {"budgets": "is missing"}
+
+
+def test_a_foundation_that_is_not_there_or_wrong_is_told_by_its_name(
+    foundation: dict[str, Any], region: dict[str, Any], stack_file: Write
+) -> None:
+    path = stack_file(region, "here")
+    assert "cannot be read" in refused(path)["foundation"]
+    stack_file(foundation | {"accelform:owner": ""}, "once")
+    assert "owner:" in refused(path)["foundation"]
+    assert list(refused(path)) == ["foundation"]  # not its budgets too
+    stack_file(region, "once")
+    assert "is of kind region" in refused(path)["foundation"]
+    assert "is not the name of a stack" in refused(stack_file(region | {"accelform:foundation": "../once"}, "here"))["foundation"]
+
+
+def test_what_is_wrong_beside_a_foundation_is_told(foundation: dict[str, Any], region: dict[str, Any], stack_file: Write) -> None:
+    """A region that cannot be read, whose APIs nobody knows; one of another environment in the same project."""
+    stack_file(region | {"accelform:owner": ""}, "wrong")
+    path = stack_file(foundation, "once")
+    assert refused(path) == {"apis": "which APIs are needed is not known: the file of stack wrong is wrong"}
+    stack_file(region | {"accelform:environment": "prod"}, "wrong")
+    assert list(refused(path)) == ["environment"]
+    (path.parent / "Pulumi.wrong.yaml").write_text("config: [", encoding="utf-8")
+    assert list(refused(path)) == ["apis"]
+    (path.parent / "Pulumi.wrong.yaml").write_text("config: 3\n", encoding="utf-8")  # of no project that is known
+    assert the_foundation(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "problems"),
+    [
+        ({"budgets": {}}, {"budgets": "{} is too little"}),
+        ({"budgets": {"m": {"amount": "9 USD", "scope": "stack"}}}, {"budgets.m.scope": "a foundation's budget counts the project"}),
+        (
+            {"budgets": {"m": {"amount": "9 USD", "spend": "after-credits", "period": {"from": "2026-12-01", "until": "2026-12-31"}}}},
+            {"budgets": "none counts the whole project, every month"},
+        ),
+        ({"pipeline": None}, {"pipeline": "says nothing"}),
+        ({"apis": ["redis"]}, {"apis.0": '"redis" is not the name of an API'}),
+        (
+            {"apis": ["redis.googleapis.com"] * 2},
+            {"apis": '["redis.googleapis.com", "redis.googleapis.com"] names an API twice: redis.googleapis.com'},
+        ),
+        ({"tpu_slices": {}}, {"tpu_slices": "is not a key here"}),
+        ({"state": {"soft_delete_days": 6}}, {"state.soft_delete_days": "6 is too small"}),
+        ({"quota_requests": {"a": REQUEST, "b": REQUEST | {"value": 9}}}, {"quota_requests.b": "asks for what a asks for"}),
+    ],
+    ids=str,
+)
+def test_fails_on_what_a_foundation_cannot_have(
+    said: dict[str, Any], problems: dict[str, str], foundation: dict[str, Any], stack_file: Write
+) -> None:
+    found = refused(stack_file(foundation | {f"accelform:{key}": value for key, value in said.items()}))
+    assert {path: message[: len(problems.get(path, ""))] for path, message in found.items()} == problems
+
+
+def test_foundations_are_made_first(foundation: dict[str, Any], region: dict[str, Any], stack_file: Write) -> None:
+    files = [StackFile("here", stack_file(region, "here")), StackFile("once", stack_file(foundation, "once"))]
+    assert [one.stack for one in stack_kinds.in_order(files)] == ["once", "here"]
