@@ -8,19 +8,51 @@ which stands beside it: so a pod that no pool can hold is refused before anythin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
 from infra import names
+from infra.catalog import confirmed as by_name
+from infra.catalog.nodes import Node
+from infra.catalog.pods import PodNeed, judge
+from infra.components import pool_shape
 from infra.components.cluster import ClusterSpec
 from infra.components.images import Image
 from infra.components.node_pool import NodePoolSpec
-from infra.cost.usage import Usage
+from infra.confirmed import ConfirmedSpec
 from infra.errors import Problem, ProblemsError, SpecError, nearest
+from infra.in_cluster import (
+    cluster_job,
+    compute_class,
+    controllers,
+    job_objects,
+    metrics_adapter,
+    queue,
+    ray_cluster,
+    route,
+    secret,
+    service_checks,
+    volume,
+)
+from infra.in_cluster.cluster_job import ClusterJobSpec
+from infra.in_cluster.compute_class import ComputeClassSpec
+from infra.in_cluster.controllers import Controller
+from infra.in_cluster.job_objects import Where
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.namespace import NamespaceSpec
-from infra.spec import Name
+from infra.in_cluster.priority import PrioritySpec, class_name
+from infra.in_cluster.queue import Place, QueueSpec, Room
+from infra.in_cluster.ray_cluster import Made, RayClusterSpec
+from infra.in_cluster.route import RouteSpec
+from infra.in_cluster.seat import seat
+from infra.in_cluster.secret import SecretSpec
+from infra.in_cluster.service import ServiceSpec
+from infra.in_cluster.service_checks import Around
+from infra.in_cluster.volume import VolumeSpec
+from infra.spec import Name, YesNo, distinct
 from infra.stack import StackSpec
 from infra.stack_file import FileSpec, check_beside, read_beside
 from infra.yaml_file import YamlFile
@@ -47,8 +79,31 @@ class AppsSpec(FileSpec):
     """Namespaces, by name."""
     images: dict[Name, Image] = {}
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
-    usage: Usage = Usage()
-    """Assumptions for the cost estimate."""
+    services: dict[Name, ServiceSpec] = {}
+    """Models that answer requests, by name."""
+    routes: dict[Name, RouteSpec] = {}
+    """Ways in, by name: load balancers of the region that send requests to services."""
+    metrics_adapter: YesNo | None = None
+    """Whether this file brings what lets the cluster scale on metrics of its pods; one cluster takes one. (default: where a service here
+    scales on one; say false where the cluster has it already)"""
+    compute_classes: dict[Annotated[Name, AfterValidator(compute_class.class_name)], ComputeClassSpec] = {}
+    """Ladders of capacity, by name: GKE makes nodes for the pods that name one."""
+    volumes: dict[Name, VolumeSpec] = {}
+    """Disks and shared folders that outlive the pods that mount them, by name."""
+    secrets: dict[Name, SecretSpec] = {}
+    """Secrets of Secret Manager that pods see as files, by name."""
+    confirmed: list[ConfirmedSpec] = []
+    """What a place has although no good source says so, each with the reason."""
+    existing_controllers: Annotated[list[Controller], AfterValidator(distinct)] = []
+    """Controllers that the cluster has by somebody else, such as `kuberay-operator` by Google's add-on: none of that name is installed."""
+    priorities: dict[Annotated[Name, AfterValidator(class_name)], PrioritySpec] = {}
+    """How much pods weigh against others, by name."""
+    queues: dict[Name, QueueSpec] = {}
+    """Queues of jobs, by name."""
+    jobs: dict[Name, ClusterJobSpec] = {}
+    """Jobs that run in the cluster, by name."""
+    ray_clusters: dict[Name, RayClusterSpec] = {}
+    """Ray clusters, by name."""
     _region: StackSpec = PrivateAttr()
 
     @model_validator(mode="after")
@@ -59,6 +114,9 @@ class AppsSpec(FileSpec):
         if problems := [*self._of(region), *self._names()]:
             raise ProblemsError(problems)
         self._region = region
+        served = [*service_checks.problems(self.services, self.around), *self._routed()]
+        if problems := [*self._classes(), *self._mounted(), *served] or list(self._trains()) or list(self._held()):
+            raise ProblemsError(problems)
         return self
 
     def _of(self, region: StackSpec) -> Iterator[Problem]:
@@ -79,6 +137,167 @@ class AppsSpec(FileSpec):
             if name in SYSTEM_NAMESPACES or name.startswith(("kube-", "gke-", "gmp-")):
                 yield Problem(f"namespaces.{name}", "is a namespace of the cluster's own", "another name", "rename it")
 
+    def _classes(self) -> Iterator[Problem]:
+        for name, spec in self.compute_classes.items():
+            for one in compute_class.against_pools(name, spec, self.node_pools, self.cluster_spec):
+                yield replace(one, path=f"compute_classes.{name}.{one.path}")
+        verdicts = [one for spec in self.compute_classes.values() for one in spec.verdicts(self.region)]
+        for number, entry in enumerate(self.confirmed):
+            if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
+                message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
+                yield Problem(f"confirmed.{number}", message, fix="remove it")
+
+    def _mounted(self) -> Iterator[Problem]:
+        """What volumes and secrets need of the cluster, and where they are."""
+        cluster, network = self.cluster_spec, self.of_region.network
+        for name, one in self.volumes.items():
+            yield from (replace(found, path=f"volumes.{name}.{found.path}") for found in volume.against_cluster(one, cluster, network))
+        for name in self.secrets:
+            yield from (replace(found, path=f"secrets.{name}") for found in secret.against_cluster(cluster))
+        for key, several in (("volumes", self.volumes), ("secrets", self.secrets)):
+            for name, has in several.items():
+                if has.namespace not in self.namespaces:
+                    allowed = ", ".join(nearest(has.namespace, self.namespaces) or self.namespaces)
+                    yield Problem(f"{key}.{name}.namespace", f"{has.namespace} is no key of namespaces", allowed)
+
+    @property
+    def mountable(self) -> Mountable:
+        """What pods of the stack may mount."""
+        return Mountable(self.volumes, self.secrets)
+
+    def _trains(self) -> Iterator[Problem]:
+        """What queues, jobs and Ray clusters may not be here."""
+        rooms = self.rooms
+        for name, spec in self.queues.items():
+            if spec.namespace not in self.namespaces:
+                allowed = ", ".join(nearest(spec.namespace, self.namespaces) or self.namespaces) or "there is none"
+                words = f"{spec.namespace} is no key of namespaces"
+                yield Problem(f"queues.{name}.namespace", words, allowed, "write it under `namespaces`")
+        yield from queue.against(self.queues, rooms)
+        yield from cluster_job.against(
+            self.jobs,
+            rooms=rooms,
+            queues=self.queues,
+            priorities=self.priorities,
+            namespaces=self.namespaces,
+            images=self.all_images,
+        )
+        of_google = controllers.RAY in self.existing_controllers
+        yield from ray_cluster.against(self.ray_clusters, rooms=rooms, namespaces=self.namespaces, of_google=of_google)
+        for name, ray in self.ray_clusters.items():
+            if name in self.jobs and self.jobs[name].namespace == ray.namespace:
+                yield Problem(f"ray_clusters.{name}", f"is the name of a job in {ray.namespace} too", "another name", "rename one")
+
+    def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
+        yield from service_checks.pods(self.services, self.around)
+        if self.needs_adapter:
+            yield "metrics_adapter", metrics_adapter.pod(self.around.images[metrics_adapter.KEY])
+        for name, job in self.jobs.items():
+            for pod in job_objects.pods(name, job, self.where("", {}, job)):
+                yield f"jobs.{name}", pod
+        for name, ray in self.ray_clusters.items():
+            for key, pod in ray_cluster.pods(name, ray, self.made({}, ray)):
+                yield f"ray_clusters.{name}.{key}", pod
+
+    @property
+    def rooms(self) -> dict[Place, Room]:
+        """What has accelerators in the cluster: the nodes of each pool, and of each class."""
+        pools, found = self.node_pools, dict[Place, Room]()
+        for name, pool in pools.items():
+            asks = pool.provisioning == "queued-provisioning"
+            found[name, ""] = Room(seat(name, pool, self.region_stack), pool.bounds()[1], asks, pool.max_run_minutes)
+        for name, ladder in self.compute_classes.items():
+            found["", name] = Room(compute_class.seat(name, ladder, pools), ladder.max_nodes, minutes=ladder.max_run_minutes)
+        return found
+
+    @property
+    def all_images(self) -> dict[str, str]:
+        """Images by name: those of the region's file, and this one's."""
+        return {**self.of_region.images, **self.images}
+
+    @property
+    def controllers(self) -> tuple[Controller, ...]:
+        """What must be installed for what the file says."""
+        needed: dict[Controller, bool] = {
+            controllers.QUEUES: bool(self.queues),
+            controllers.JOB_SETS: any(not job.schedule for job in self.jobs.values()),
+            controllers.GROUPS: bool(service_checks.groups(self.services, self.around)),
+            controllers.RAY: bool(self.ray_clusters),
+        }
+        return tuple(one for one, is_needed in needed.items() if is_needed and one not in self.existing_controllers)
+
+    def where(self, stack: str, labels: Mapping[str, str], job: ClusterJobSpec) -> Where:
+        """Where a job runs, and what it is made of there."""
+        found = cluster_job.rooms_of(job, self.queues, self.rooms)
+        image = job.image or self.all_images[job.program.image if job.program else ""]
+        return Where(stack, labels, image, self.buckets, tuple(room.seat for room in found), self._restricted(job.namespace))
+
+    def made(self, labels: Mapping[str, str], ray: RayClusterSpec) -> Made:
+        """What a Ray cluster is made of."""
+        return Made(labels, self.rooms, self._restricted(ray.namespace))
+
+    def _restricted(self, namespace: str) -> bool:
+        return self.namespaces[namespace].pod_security == "restricted"
+
+    def _routed(self) -> Iterator[Problem]:
+        proxies = self.of_region.network.proxy_cidr
+        yield from route.problems(self.routes, self.services, self.namespaces, proxies=proxies, region_stack=self.region_stack)
+        if self.needs_adapter and metrics_adapter.KEY not in self.around.images:
+            yield metrics_adapter.missing(self.region)
+
+    @property
+    def needs_adapter(self) -> bool:
+        """Whether this file brings what lets the cluster scale on metrics of its pods."""
+        scales = any(one.scale_on and one.scale_on.metric for one in self.services.values())
+        return scales if self.metrics_adapter is None else self.metrics_adapter
+
+    @property
+    def around(self) -> Around:
+        """What services are held against."""
+        return Around(
+            self.region,
+            self.region_stack,
+            self.cluster_spec,
+            self.node_pools,
+            self.compute_classes,
+            self.nodes,
+            self.namespaces,
+            self.all_images,
+            self.buckets["models"],
+        )
+
+    def _held(self) -> Iterator[Problem]:
+        """Pods that no node of the cluster can hold, whatever else is on it; on Autopilot nodes come as pods ask."""
+        if not self.cluster_spec.own_nodes:
+            return
+        nodes = self.nodes
+        for path, pod in self.pods():
+            if compute_class.CLASS in pod.get("nodeSelector", {}):
+                continue  # its nodes are made as it asks
+            fit = judge(PodNeed.of(pod), nodes)
+            if not fit.holds and nodes:
+                near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))
+                yield Problem(path, "is a pod that no node of the cluster can hold", f"nearest: {' | '.join(near[:3])}")
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """One node of every pool and class of the cluster, in each of its zones."""
+        spec, region = self.cluster_spec, self.of_region
+        made = [self.system_nodes[:1]]
+        for name, pool in self.node_pools.items():
+            streams = spec.image_streaming
+            made.append(pool_shape.pool(name, pool, stack=self.region_stack, region=region.region, image_streaming=streams))
+        for name, ladder in self.compute_classes.items():
+            made.append(compute_class.nodes(name, ladder, self.region, self.confirmations, image_streaming=spec.image_streaming))
+        return tuple(node for nodes in made for node in nodes)
+
+    @property
+    def system_nodes(self) -> tuple[Node, ...]:
+        """Nodes without accelerators, as many as there may be; none where the cluster makes its nodes itself, or is of others."""
+        spec = self.cluster_spec
+        return pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region) * spec.system_pool.max_nodes
+
     @property
     def refers_to(self) -> tuple[str, ...]:
         return (self.region_stack,)
@@ -87,6 +306,11 @@ class AppsSpec(FileSpec):
     def of_region(self) -> StackSpec:
         """The region's file."""
         return self._region
+
+    @property
+    def confirmations(self) -> tuple[by_name.Confirmation, ...]:
+        """What the file confirms by name."""
+        return tuple(entry.confirmation for entry in self.confirmed)
 
     @property
     def cluster_key(self) -> str:
@@ -110,7 +334,11 @@ class AppsSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        return super().context(fields, file, folder) | {"region_stack": read_beside(StackSpec, fields.get("region_stack"), folder)}
+        said = {
+            "region_stack": read_beside(StackSpec, fields.get("region_stack"), folder),
+            "confirmed": by_name.read(fields.get("confirmed")),
+        }
+        return super().context(fields, file, folder) | said
 
 
 def region_of(info: ValidationInfo) -> StackSpec | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from infra.confirmed import ConfirmedSpec
     from infra.cost.estimate import Estimate
     from infra.findings import Found
+    from infra.policy.excepted import Excepted
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
     from infra.stack_file import FileSpec
@@ -70,34 +71,71 @@ class Checked:
 
     @property
     def confirmed(self) -> Sequence[ConfirmedSpec]:
-        return self.region.confirmed if self.region else ()
+        return getattr(self.spec, "confirmed", ())
 
     @cached_property
     def findings(self) -> list[Finding]:
         """Where a rule does not hold."""
+        return self._findings([one.exception for one in self.spec.exceptions])
+
+    @cached_property
+    def excepted(self) -> list[Finding]:
+        """Where one does not hold, and need not until a day."""
+        return [one for one in self._findings([]) if one not in self.findings] if self.spec.exceptions else []
+
+    def _findings(self, exceptions: Sequence[Excepted]) -> list[Finding]:
         from infra.policy.rule import check
 
-        return check(self.resources, self.spec.region, self.region.confirmations if self.region else ())
+        return check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed), exceptions)
 
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
+        from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
+        from infra.in_cluster import cluster_job, compute_class, controllers
 
+        if isinstance(self.spec, AppsSpec):
+            apps = self.spec
+            return [
+                *self._exceptions(),
+                *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
+                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms),
+                *controllers.warnings(apps.controllers, apps.system_nodes),
+            ]
         if (spec := self.region) is None:
-            return []
+            return self._exceptions()
         return [
+            *self._exceptions(),
             *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
             *pool_checks.warnings(spec.node_pools, spec.allow_replace),
         ]
 
+    def _exceptions(self) -> list[Found]:
+        """Exceptions that have ended, and those of what breaks no rule."""
+        from infra.findings import Found
+        from infra.policy.excepted import this_day
+
+        today, broken = this_day(), {(one.rule, one.resource) for one in self.excepted}
+        found = []
+        for one in self.spec.exceptions:
+            if one.until < today:
+                words = f"the exception of {one.rule} for {one.resource} ended on {one.until}"
+                found.append(Found("exceptions", "warning", words, "mend what it was for, and remove it; or give it another day"))
+            elif (one.rule, one.resource) not in broken:
+                words = f"{one.resource} does not break {one.rule}: the exception is of no use"
+                found.append(Found("exceptions", "warning", words, "remove it"))
+        return found
+
     @cached_property
     def estimate(self) -> Estimate:
         """What it costs a month."""
+        from infra.apps import AppsSpec
         from infra.cost.estimate import estimate
 
-        return estimate(self.resources, self.spec.usage, region=self.spec.region)
+        autopilot = isinstance(self.spec, AppsSpec) and not self.spec.cluster_spec.own_nodes
+        return estimate(self.resources, self.spec.usage, region=self.spec.region, autopilot=autopilot)
 
 
 def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:

@@ -29,7 +29,7 @@ def _what(value: str) -> str:
     raise problem("is no accelerator and no machine type with accelerators", allowed=right or close, fix=fix)
 
 
-def _reason(value: str) -> str:
+def reason(value: str) -> str:
     if len(value.split()) < 2:
         raise problem("does not say why", allowed="a sentence: who told, and when", fix="write how you know")
     return value
@@ -47,7 +47,7 @@ class ConfirmedSpec(Spec):
     """Zone that has it; or `region`."""
     region: str | None = None
     """Region of which every zone is meant; or `zone`."""
-    because: Annotated[Sentence, AfterValidator(_reason)]
+    because: Annotated[Sentence, AfterValidator(reason)]
     """How you know: a sentence for whoever reads the file next."""
 
     @field_validator("zone")

@@ -74,3 +74,36 @@ class Object(pulumi.CustomResource):
         group = api if "/" in api else f"core/{api}"
         plugin = pulumi.ResourceOptions(version=version("pulumi-kubernetes"))
         super().__init__(f"kubernetes:{group}:{manifest['kind']}", name, dict(manifest), pulumi.ResourceOptions.merge(plugin, opts))
+
+
+class Release(pulumi.CustomResource):
+    """One release of a Helm chart, under its own name."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        chart: str,
+        version_of_chart: str,
+        namespace: str,
+        values: Mapping[str, Any],
+        repository: str = "",
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """
+        Args:
+            chart: `oci://` and its whole place, or its name in *repository*.
+            namespace: Made with it.
+        """
+        inputs = {
+            "name": name,
+            "chart": chart,
+            "version": version_of_chart,
+            "namespace": namespace,
+            "createNamespace": True,
+            "values": dict(values),
+        }
+        if repository:
+            inputs["repositoryOpts"] = {"repo": repository}
+        plugin = pulumi.ResourceOptions(version=version("pulumi-kubernetes"))
+        super().__init__("kubernetes:helm.sh/v3:Release", f"release-{name}", inputs, pulumi.ResourceOptions.merge(plugin, opts))

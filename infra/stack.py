@@ -57,7 +57,6 @@ class StackSpec(FileSpec):
 
     later: ClassVar[dict[str, str]] = {
         "never_stop": "what budget actions must leave alone",
-        "exceptions": "named exceptions to a rule, with an end date",
     }
 
     kind: Literal["region"] = "region"
@@ -117,7 +116,8 @@ class StackSpec(FileSpec):
         problems += [*self._jobs(), *self._node_pools(), *self._monitoring()]
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
-        if not self.needs_network and "network" in self.model_fields_set:
+        told = self.clusters and self.network.proxy_cidr  # of a cluster of others, what routes into it must know
+        if not self.needs_network and "network" in self.model_fields_set and not told:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
         verdicts = list(self.verdicts())
         for number, entry in enumerate(self.confirmed):
@@ -262,7 +262,7 @@ class StackSpec(FileSpec):
         gpus = [(one.machine_type, [one.provisioning]) for one in self.gpu_vms.values()]
         gpus += [(one.machine_type or "", one.provisioning) for one in self.jobs.values() if one.gpus and not one.on_vertex]
         clusters: dict[bool, set[str]] = {True: set(), False: set()}
-        slices = set()
+        slices, shared = set(), set()
         for name, pool in self.node_pools.items():
             if (cluster := self.clusters.get(pool.cluster)) is None:
                 continue  # refused with a reason of its own
@@ -270,7 +270,10 @@ class StackSpec(FileSpec):
             if known and known[1] != self.project:
                 continue  # its metrics are in its own project
             is_tpu = isinstance(pool.host, TpuShape)
-            clusters[is_tpu].add(known[3] if known else names.cluster(stack, pool.cluster))
+            there = known[3] if known else names.cluster(stack, pool.cluster)
+            clusters[is_tpu].add(there)
+            if pool.sharing and not pool.partition:
+                shared.add(there)
             if pool.several_hosts and not pool.autoscale:
                 slices.add(names.cluster(stack, name))
         return alerts.Watched(
@@ -282,6 +285,7 @@ class StackSpec(FileSpec):
             gpus_reported=any(machine.startswith(alerts.REPORTED) and set(sold) != {"spot"} for machine, sold in gpus),
             tpu_clusters=tuple(sorted(clusters[True])),
             gpu_clusters=tuple(sorted(clusters[False])),
+            shared_clusters=tuple(sorted(shared)),
             slice_pools=tuple(sorted(slices)),
             endpoints={name: self._endpoint(name, stack, one) for name, one in self.endpoints.items() if one.served},
         )
@@ -343,10 +347,12 @@ class StackSpec(FileSpec):
             "compute.googleapis.com": self.needs_network,
             "container.googleapis.com": bool(self.clusters),
             "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
+            "file.googleapis.com": any("filestore" in one.addons for one in self.clusters.values()),
             "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
             "monitoring.googleapis.com": bool(self.hears or self.monitoring),
             "run.googleapis.com": bool(self.jobs),
+            "secretmanager.googleapis.com": any("secret-manager" in one.addons for one in self.clusters.values()),
             "serviceusage.googleapis.com": True,
             "storage.googleapis.com": True,
             "tpu.googleapis.com": "tpu-api" in ways,

@@ -19,6 +19,7 @@ from infra.catalog import places
 from infra.components.placement import Placement
 from infra.cost.usage import Usage
 from infra.errors import Problem, SpecError, nearest
+from infra.exceptions import ExceptionSpec
 from infra.refusals import NAMESPACE, PROJECT_KEY
 from infra.spec import Label, ProjectId, Spec, problem
 from infra.yaml_file import YamlFile, read
@@ -85,6 +86,8 @@ class FileSpec(Spec):
     """Label of every resource that can carry one."""
     usage: Usage = Usage()
     """Assumptions for the cost estimate."""
+    exceptions: list[ExceptionSpec] = []
+    """Rules that need not hold of a resource, each until a day and with its reason."""
 
     def placement(self, stack: str) -> Placement:
         """

@@ -27,7 +27,7 @@ LEVELS = [
     {"catalog"},
     {"sandbox"},
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
-    {"confirmed", "stack", "stack_file", "apps", "foundation", "keys", "refusals", "yaml_file", "collect", "operate"},
+    {"confirmed", "exceptions", "stack", "stack_file", "apps", "foundation", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program", "apps_program", "foundation_program"},
     {"check", "stack_kinds"},
     {"report"},

@@ -32,6 +32,7 @@ Table = Literal[
     "services",
     "sources",
     "tpu_chips",
+    "tpu_hosts",
     "tpu_shapes",
     "transfer",
     "vertex_machines",

@@ -116,6 +116,12 @@ def _print_rules(out: Console, result: Checked) -> None:
     out.print(rules)
     for one in result.confirmed:
         out.print(Text(f"confirmed by name: {one.what} in {one.zone or one.region}: {one.because}"), soft_wrap=True)
+    until = {(one.rule, one.resource): one for one in result.spec.exceptions}
+    for finding in result.excepted:
+        named = until[finding.rule, finding.resource]
+        where = f"{finding.resource}: {finding.path}: {finding.message}"
+        said = f"excepted from {named.rule} until {named.until}: {where}\n  because: {named.because}"
+        out.print(Text(said, "yellow"), soft_wrap=True)
     for finding in result.findings:
         out.print(Text(f"{finding.resource}: {finding.path}: {finding.message}\n  fix: {finding.fix}", "red"), soft_wrap=True)
     for warning in result.warnings:
@@ -162,15 +168,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
             for rule in RULES
         ],
         "warnings": [asdict(warning) for warning in result.warnings],
-        "findings": [
-            {
-                "rule": finding.rule,
-                "resource": finding.resource,
-                "urn": finding.urn,
-                "path": finding.path,
-                "message": finding.message,
-                "fix": finding.fix,
-            }
-            for finding in result.findings
-        ],
+        "findings": [asdict(finding) for finding in result.findings],
+        "exceptions": [one.model_dump(mode="json") for one in result.spec.exceptions],
+        "excepted": [asdict(finding) for finding in result.excepted],
     }

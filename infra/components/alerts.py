@@ -74,6 +74,8 @@ class Watched:
     """Names of clusters with pools of TPUs."""
     gpu_clusters: tuple[str, ...] = ()
     """Names of clusters with pools of GPUs."""
+    shared_clusters: tuple[str, ...] = ()
+    """Those of them with pools whose GPUs several containers share."""
     slice_pools: tuple[str, ...] = ()
     """Names of node pools that are one slice of several hosts each, always there."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
@@ -322,16 +324,21 @@ def _duty_of_gpus(watched: Watched) -> Iterator[Signal]:
 
 def _of_containers(watched: Watched, measure: str, whole: str = "") -> Iterator[Signal]:
     """
-    GPUs of a cluster, by the containers that have them: one without a container, shared or by MPS has none.
+    GPUs of a cluster, by the containers that have them; those that are shared, by time or by MPS, by their nodes. Of a GPU without a
+    container, and of parts of one, there is nothing.
 
-    Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus, read 2026-11.
+    Sources: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus, and docs/concepts/timesharing-gpus there, read 2026-11.
     """
-    if watched.gpu_clusters:
-        prefix = "kubernetes.io/container/accelerator"
-        where = f'{_in("cluster_name", watched.gpu_clusters)} AND metric.labels.make="nvidia"'
-        title = f"GPU {measure.replace('_', ' ')}, containers"
-        said = f"{prefix}/{whole}" if whole else ""
-        yield Signal(title, f"{prefix}/{measure}", "k8s_container", where, "resource.label.pod_name", whole=said)
+    for names, of, by, title in (
+        (watched.gpu_clusters, "container", "pod_name", "containers"),
+        (watched.shared_clusters, "node", "node_name", "nodes that share them"),
+    ):
+        if names:
+            prefix = f"kubernetes.io/{of}/accelerator"
+            where = f'{_in("cluster_name", names)} AND metric.labels.make="nvidia"'
+            said = f"{prefix}/{whole}" if whole else ""
+            title = f"GPU {measure.replace('_', ' ')}, {title}"
+            yield Signal(title, f"{prefix}/{measure}", f"k8s_{of}", where, f"resource.label.{by}", whole=said)
 
 
 def _interruptions(watched: Watched) -> Iterator[Signal]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -56,7 +56,7 @@ Sources: GoogleCloudPlatform/cluster-toolkit pull request 6278; NVIDIA/aicr issu
 container_node_pool ("Timeouts"), in public copies. All read 2026-11."""
 NODE_METADATA = {"disable-legacy-endpoints": "true"}
 """What the service writes on every node by itself."""
-Addon = Literal["gcs-fuse", "filestore"]
+Addon = Literal["gcs-fuse", "filestore", "secret-manager"]
 
 
 def network_range(value: str) -> str:
@@ -117,6 +117,10 @@ class RangesSpec(Spec):
 class ClusterSpec(Spec):
     """What one GKE cluster is; or the name of one that others own, of which nothing else is said."""
 
+    never: ClassVar[dict[str, str]] = {
+        "autoprovisioning": "pools with `autoscale` come from none as pods ask, and have their drivers; `mode: autopilot` makes all nodes",
+    }
+
     mode: Literal["standard", "autopilot"] | None = None
     """`standard`: its nodes are `node_pools` of this file. `autopilot`: Google makes nodes as pods ask, and bills pods. Required without
     `existing`. A change makes another cluster."""
@@ -134,8 +138,8 @@ class ClusterSpec(Spec):
     authorized_networks: dict[Name, Annotated[str, AfterValidator(network_range)]] = {}
     """Ranges that may reach its control plane by address too, by name. (default: none; by its DNS name only)"""
     addons: Annotated[list[Addon], AfterValidator(distinct)] = []
-    """What pods may mount beside disks, Hyperdisk ML among them, which they always may: buckets (`gcs-fuse`), `filestore`. Standard only:
-    Autopilot has both."""
+    """What pods may mount beside disks, Hyperdisk ML among them, which they always may: buckets (`gcs-fuse`), `filestore`, and secrets of
+    Secret Manager (`secret-manager`). On Autopilot the last only: it has the others."""
     image_streaming: YesNo = True
     """Whether containers start before the whole of their image is there."""
     maintenance_window: WindowSpec | None = None
@@ -173,8 +177,9 @@ class ClusterSpec(Spec):
     def _of_autopilot(self) -> Iterator[Problem]:
         if self.mode != "autopilot":
             return
+        if others := [one for one in self.addons if one != "secret-manager"]:
+            yield Problem("addons", f"{', '.join(others)}: Autopilot has it already", "secret-manager", "remove it")
         for key, why in {
-            "addons": "Autopilot has all of them already",
             "image_streaming": "Autopilot always streams images",
             "system_pool": "Autopilot makes its nodes itself",
         }.items():
@@ -278,6 +283,7 @@ class Cluster(pulumi.ComponentResource):
             release_channel={"channel": spec.release_channel.upper()},
             gateway_api_config={"channel": "CHANNEL_STANDARD"},
             cost_management_config={"enabled": True},
+            secret_manager_config={"enabled": True} if "secret-manager" in spec.addons else None,
             maintenance_policy=None
             if spec.maintenance_window is None
             else {

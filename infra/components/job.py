@@ -6,7 +6,6 @@ The machine is not declared: its template, its accounts, its runner and its cloc
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -23,11 +22,10 @@ from infra.catalog.wish import Provisioning, Wish
 from infra.components import gpu_offer, tpu_host, vertex_offer
 from infra.components.deployed_models import RESERVATION as FULL_RESERVATION
 from infra.components.gpu_offer import GpuCount, Gpus, MachineType
-from infra.components.images import Image
 from infra.components.job_machine import Container, machine_plan
-from infra.components.model import Text, Variable
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
+from infra.components.program import WORKLOADS, ProgramSpec
 from infra.components.runner import Runner
 from infra.components.storage import Storage
 from infra.components.tpu_offer import (
@@ -45,50 +43,18 @@ from infra.components.tpu_offer import (
 from infra.errors import Problem, ProblemsError
 from infra.findings import Found
 from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
-from infra.schedule import Schedule, ScheduleError
-from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
+from infra.spec import Name, WholeNumber, distinct, pattern, problem
 from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
-from workloads.job import PROGRAMS, Program
+from workloads.job import PROGRAMS
 
-WORKLOADS = tuple(one.name for one in PROGRAMS.values() if one.kind != "serve")
-COMMAND = "command"
-"""What is said in the place of a workload where a job has a command."""
 RUN_MINUTES_MAX = 7 * 24 * 60
 """A job is a run of a night, or of some: longer ones are a standing slice. Flex-start ends there too."""
-
-
-def _workload(value: str) -> str:
-    program = PROGRAMS.get(value)
-    if program is None:
-        raise problem("is no workload", allowed=WORKLOADS)
-    if program.kind == "serve":
-        raise problem("serves until it is stopped: a job of it would never end", allowed=WORKLOADS, fix="serve it by an endpoint")
-    return value
 
 
 def _run_limit(value: object) -> object:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= RUN_MINUTES_MAX:
         raise problem("is no run limit of a job, whose machine is always deleted", allowed=f"1 to {RUN_MINUTES_MAX} minutes")
     return value
-
-
-def _folder(value: str) -> str:
-    if any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
-        raise problem("is no folder of the data bucket", allowed="a path without gs://, . and .., for example clicks/")
-    return value
-
-
-Folder = Annotated[
-    str,
-    StringConstraints(strict=True, max_length=500),
-    pattern(r"[A-Za-z0-9][A-Za-z0-9._=/-]*", "is no folder of the data bucket (letters, digits, . _ = - and /)", "clicks/"),
-    AfterValidator(_folder),
-]
-DataName = Annotated[
-    str,
-    StringConstraints(strict=True),
-    pattern(r"[a-z](?:[a-z0-9_-]{0,38}[a-z0-9])?", "is no name of data (1 to 40 of a-z, 0-9, _ and -, a letter first)", "clicks"),
-]
 
 
 def _accelerator(value: str) -> str:
@@ -109,24 +75,11 @@ JobReservation = Annotated[
 ]
 
 
-class JobSpec(Spec):
+class JobSpec(ProgramSpec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
 
-    workload: Annotated[str, StringConstraints(strict=True), AfterValidator(_workload)] | None = None
-    """Program of this project that runs, such as `train_recommender`. (default: none; `command` is said)"""
-    image: Image | None = None
-    """Image of the container, by its digest, in a repository of the stack's region. (default: the workload's, of `images`; needed with
-    `command`)"""
-    command: list[Text] = []
-    """What runs in an image that is not this project's, such as Google's of MaxText: the first word is its entry point. It is told the
-    run by the same variables; what this project's programs check of themselves, such as that every chip is there, it has to do itself.
-    (default: the workload's)"""
-    args: list[Text] = []
-    """Arguments of the program."""
-    env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
-    """Environment of the container, beside what each run is told. No secrets: whoever may read the machine reads it."""
     machine_type: MachineType | None = None
     """Machine type with GPUs, for a job on a GPU: one that they are built into, such as `g2-standard-8`, or one of N1 such as
     `n1-standard-8`, with `accelerator_type` and `accelerator_count`. (default: a TPU's, which its accelerator type tells)"""
@@ -153,18 +106,8 @@ class JobSpec(Spec):
     """Minutes that a run looks for capacity, round after round. 0: it looks once."""
     restarts: Annotated[WholeNumber, Field(ge=0, le=100)] = 3
     """How often a run begins again after its machine was taken away."""
-    schedule: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
-    """When it runs, as minute, hour, day of the month, month and day of the week: `0 2 * * *`. (default: when somebody runs it)"""
-    timezone: Annotated[str, StringConstraints(strict=True, min_length=1)] | None = None
-    """Time zone of `schedule`, as the IANA database calls it: `Asia/Taipei`. (default: none; it goes with `schedule`)"""
-    paused: YesNo = False
-    """Whether the schedule starts nothing for now."""
-    data: dict[DataName, Folder] = {}
-    """Folders of the data bucket by the names that the program knows them by."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB, Vertex AI none that is smaller."""
-    save_every_steps: Annotated[WholeNumber, Field(ge=1)] = 200
-    """Steps between two checkpoints at most."""
     registers: Name | None = None
     """Key of `models:` that a run makes a new version of. (default: none; what it made stays in its folder)"""
 
@@ -210,22 +153,6 @@ class JobSpec(Spec):
             )
         return value
 
-    @field_validator("env")
-    @classmethod
-    def _not_the_contract(cls, value: dict[str, str]) -> dict[str, str]:
-        if ours := sorted(name for name in value if name.upper().startswith(PREFIX)):
-            raise problem(f"has what each run is told by itself: {', '.join(ours)}", allowed=f"names that do not begin with {PREFIX}")
-        return value
-
-    @field_validator("data")
-    @classmethod
-    def _one_variable_each(cls, value: dict[str, str]) -> dict[str, str]:
-        variables = sorted((variable(name), name) for name in value)
-        for (one, first), (other, second) in itertools.pairwise(variables):
-            if one == other:
-                raise problem(f"has two names of one variable, {one}: {first} and {second}", fix="rename one")
-        return value
-
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
         found = list(self._is_a_machine())
@@ -262,16 +189,6 @@ class JobSpec(Spec):
         return self.gpus.count if self.gpus else self.shape.chips
 
     @property
-    def program(self) -> Program | None:
-        """The program of this project; None where a command is said."""
-        return PROGRAMS[self.workload] if self.workload else None
-
-    @property
-    def runs(self) -> str:
-        """What runs, in a word: the workload, or `command`."""
-        return self.workload or COMMAND
-
-    @property
     def on_vertex(self) -> bool:
         """Whether Vertex AI makes the machine, and takes it away."""
         return self.way == "vertex"
@@ -282,11 +199,6 @@ class JobSpec(Spec):
         if self.way == "vertex":
             return "vertex"
         return "compute-engine" if self.gpus else chosen_way(self.way, self.shape)
-
-    @property
-    def clock(self) -> Schedule | None:
-        """When it runs; None where somebody runs it."""
-        return Schedule(self.schedule, self.timezone) if self.schedule and self.timezone else None
 
     @property
     def wishes(self) -> list[Wish]:
@@ -316,19 +228,6 @@ class JobSpec(Spec):
             yield Problem("machine_type", "is missing: a GPU stands in a machine", gpu_offer.machines_for(self.accelerator_type))
         if self.accelerator_count and not self.machine_type and not is_gpu:
             yield Problem("accelerator_count", "is not said of a TPU: its accelerator type tells", fix="remove it")
-
-    def _runs(self) -> Iterator[Problem]:
-        """What is to run: a program of this project, or a command of an image."""
-        if self.workload and self.command:
-            yield Problem("command", "is said besides workload", "one of the two", "remove one")
-        elif self.command and self.image is None:
-            words = "is missing: a command runs in an image that is not among this project's"
-            yield Problem("image", words, "an image by its digest, in a repository of the stack's region", "write it")
-        elif not self.workload and not self.command:
-            fix = "write workload, for a program of this project; or `command` and `image`, for another"
-            yield Problem("workload", "is missing", ", ".join(WORKLOADS), fix)
-        if self.command and not self.command[0].strip():
-            yield Problem("command.0", "is no word: it names what is started", "such as python3")
 
     def _somewhere(self, info: ValidationInfo) -> Iterator[Problem]:
         """What cannot be in a zone at all, what cannot be bought there so, and what the API does not make."""
@@ -401,29 +300,6 @@ class JobSpec(Spec):
             words = f"{' and '.join(self.provisioning)} capacity cannot consume a reservation"
             yield Problem("reservation", words, fix="remove it, or put `reservation` into `provisioning`")
 
-    def _clock(self) -> Iterator[Problem]:
-        if bool(self.schedule) != bool(self.timezone):
-            missing, there = ("timezone", "schedule") if self.schedule else ("schedule", "timezone")
-            example = "such as Asia/Taipei" if missing == "timezone" else "such as 0 2 * * *"
-            yield Problem(missing, f"is missing: {there} says nothing without it", example, f"write it, or remove {there}")
-        elif self.schedule and self.timezone:
-            try:
-                Schedule(self.schedule, self.timezone)
-            except ScheduleError as error:
-                key, _, part = error.what.partition(": ")
-                words = f"{error.got!r} is no {part or ('schedule' if key == 'cron' else 'time zone')}"
-                yield Problem("schedule" if key == "cron" else "timezone", words, error.allowed)
-        if self.paused and not self.schedule:
-            yield Problem("paused", "does nothing: there is no schedule", fix="remove it")
-
-    def _reads(self) -> Iterator[Problem]:
-        if self.program and (missing := self.program.lacks(self.args, self.data)):
-            entries = ", ".join(f"{name}: {name}/" for name in missing)
-            fix = f"write {{{entries}}} with the folders of the data bucket"
-            if self.program.alone:
-                fix += f"; or write `args: [{self.program.alone}]`: it then makes them up"
-            yield Problem("data", f"lacks {' and '.join(missing)}: {self.workload} reads them", ", ".join(self.program.needs), fix)
-
     def _makes(self) -> Iterator[Problem]:
         if self.registers and self.program and self.program.kind != "train":
             able = [name for name in WORKLOADS if PROGRAMS[name].kind == "train"]
@@ -437,11 +313,6 @@ def warnings(jobs: Mapping[str, JobSpec]) -> Iterator[Found]:
         if spec.gpus and spec.image is None:
             words = f"no image of this project has JAX for CUDA: a run of {name} would see no GPU, and end with {DEVICES_EXIT}"
             yield Found(f"jobs.{name}.image", "warning", words, "write the image of one that has, by its digest, such as jax[cuda12]")
-
-
-def variable(name: str) -> str:
-    """The variable that says a folder to the program."""
-    return f"{DATA_PREFIX}{name.upper().replace('-', '_')}"
 
 
 class Job(pulumi.ComponentResource):

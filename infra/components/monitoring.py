@@ -92,7 +92,7 @@ class Monitoring(pulumi.ComponentResource):
                     project=placement.project,
                     display_name=f"{placement.stack} {alert.key}",
                     combiner="OR",
-                    conditions=[_condition(one) for one in alert.conditions],
+                    conditions=[condition_of(one) for one in alert.conditions],
                     notification_channels=ids,
                     documentation={"content": alert.runbook, "mime_type": "text/markdown"},
                     alert_strategy={"auto_close": AUTO_CLOSE},
@@ -105,7 +105,7 @@ class Monitoring(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _condition(condition: Condition) -> dict[str, Any]:
+def condition_of(condition: Condition) -> dict[str, Any]:
     signal = condition.signal
     aggregation = {
         "alignment_period": f"{PERIOD_SECONDS}s",

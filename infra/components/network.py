@@ -22,6 +22,7 @@ MTU_BYTES = 8896
 Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
 
 SUBNETWORK = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/regions/([a-z0-9-]+)/subnetworks/([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)")
+PROXY_PREFIX = 26
 PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 """RFC 1918."""
 
@@ -38,11 +39,22 @@ def _private_range(value: str) -> str:
     return value
 
 
+def _proxy_range(value: str) -> str:
+    """Source of its least size: https://cloud.google.com/load-balancing/docs/proxy-only-subnets, read 2026-11 (/23 is advised)."""
+    found = _private_range(value)
+    if ipaddress.IPv4Network(found).prefixlen > PROXY_PREFIX:
+        raise problem(f"is smaller than load balancers need: /{PROXY_PREFIX}", allowed="such as 10.0.16.0/23")
+    return found
+
+
 class NetworkSpec(Spec):
     """The network of the stack's machines. Declared only where the stack has machines."""
 
     cidr: Annotated[str, AfterValidator(_private_range)] = "10.0.0.0/20"
     """IPv4 range of the subnet."""
+    proxy_cidr: Annotated[str, AfterValidator(_proxy_range)] | None = None
+    """IPv4 range of the region's load balancers, from which their requests come: routes into a cluster need it. Of an existing subnet, the
+    range that its network has for them in the region. (default: none)"""
     existing: (
         Annotated[
             str,
@@ -70,6 +82,9 @@ class NetworkSpec(Spec):
     def _one_form(self) -> NetworkSpec:
         if self.existing and "cidr" in self.model_fields_set:
             raise ProblemsError([Problem("cidr", "an existing subnet has its range already", fix="remove `cidr` or `existing`")])
+        if not self.existing and self.proxy_cidr and ipaddress.IPv4Network(self.proxy_cidr).overlaps(ipaddress.IPv4Network(self.cidr)):
+            message = f"shares addresses with the subnet of machines, {self.cidr}"
+            raise ProblemsError([Problem("proxy_cidr", message, "a range beside it, such as 10.0.16.0/23")])
         return self
 
 
@@ -136,6 +151,18 @@ class Network(pulumi.ComponentResource):
             private_ip_google_access=True,
             opts=child,
         )
+        if spec.proxy_cidr:
+            gcp.compute.Subnetwork(
+                f"{name}-proxies",
+                name=names.resource(placement.stack, "proxies"),
+                project=placement.project,
+                region=placement.region,
+                network=network.id,
+                ip_cidr_range=spec.proxy_cidr,
+                purpose="REGIONAL_MANAGED_PROXY",
+                role="ACTIVE",
+                opts=child,
+            )
         router = gcp.compute.Router(
             name,
             name=names.resource(placement.stack, "router"),

@@ -71,6 +71,7 @@ PREVIEW = {
     "vertex": Role("roles/aiplatform.viewer", "aiplatform", "reads models and endpoints"),
     "runners": Role("roles/run.viewer", "run", "reads the runners of jobs"),
     "schedules": Role("roles/cloudscheduler.viewer", "cloudscheduler", "reads when jobs begin"),
+    "secrets": Role("roles/secretmanager.viewer", "secretmanager", "reads who may read secrets, not what is in them"),
     "quotas": Role("roles/cloudquotas.viewer", "cloudquotas", "reads what became of quota requests"),
 }
 """Reads. No primitive role: `roles/viewer` reads everything there is."""
@@ -96,6 +97,7 @@ APPLY = {
     "vertex": Role("roles/aiplatform.admin", "aiplatform", "makes models and endpoints, and grants on them"),
     "runners": Role("roles/run.admin", "run", "makes the runners of jobs, and says who may start them"),
     "schedules": Role("roles/cloudscheduler.admin", "cloudscheduler", "says when jobs begin"),
+    "secrets": Role("roles/secretmanager.admin", "secretmanager", "lets pods read their secrets: no smaller role writes a secret's policy"),
 }
 """Makes what regions and what is in their clusters declare. It may change nothing of the foundation: people do that."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from infra.catalog import gpu_machines
-from infra.catalog.gpu import gpu
 from infra.catalog.gpu_machines import Attached, GpuMachine, boot_disk_type
+from infra.catalog.nodes import Gpus
 from infra.catalog.tpu import TpuShape
 from infra.components.tpu_host import BOOT_DISK_TYPE
 
@@ -44,15 +44,10 @@ def gpus_of(host: GpuMachine | Attached) -> int:
 
 
 def accelerators(host: Host, partition: str | None, clients: int) -> int:
-    """
-    Accelerators that pods see on one node: chips; GPUs, or the parts that they are cut into; each as often as it is shared.
-
-    Sources: https://docs.cloud.google.com/kubernetes-engine/docs/how-to/gpus-multi and .../concepts/timesharing-gpus, read 2026-11.
-    """
+    """Accelerators that pods see on one node: chips; GPUs, or the parts that they are cut into; each as often as it is shared."""
     if isinstance(host, TpuShape):
         return host.chips_per_host
-    parts = gpu(host.accelerator_type).partitions[partition] if partition else 1
-    return gpus_of(host) * parts * clients
+    return Gpus(host.accelerator_type, gpus_of(host), partition or "", "time-sharing" if clients > 1 else "", clients).offered
 
 
 def local_ssds(host: Host) -> tuple[int, ...]:

@@ -35,9 +35,14 @@ class Machines:
 class Context:
     """One estimate in the making. It keeps which assumptions were used, and which of the user's cannot be."""
 
-    def __init__(self, resources: Sequence[Declared], usage: Usage, region: str) -> None:
+    def __init__(self, resources: Sequence[Declared], usage: Usage, region: str, *, autopilot: bool = False) -> None:
+        """
+        Args:
+            autopilot: Whether what lives in a cluster lives in one that bills pods.
+        """
         self.resources = resources
         self.region = region
+        self.autopilot = autopilot
         self._usage = usage
         self._assumptions: dict[str, Assumption] = {}
         self._asked: dict[str, dict[str, None]] = {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from infra.catalog.prices import Price
-from infra.cost import disks, gke, machines, network, serverless, storage, vertex
+from infra.cost import disks, gke, kubernetes, machines, network, serverless, storage, vertex
 from infra.cost.context import Assumption, Context, short
 from infra.cost.free import FREE, NO_PRICE
 from infra.cost.line import NOTHING, LineItem, Triple, added, columns, free, others_pay, unknown
@@ -19,6 +19,7 @@ LINES: Mapping[str, Callable[[Declared, Context], Iterator[LineItem]]] = {
     **machines.LINES,
     **disks.LINES,
     **gke.LINES,
+    **kubernetes.LINES,
     **vertex.LINES,
     **serverless.LINES,
     **storage.LINES,
@@ -68,10 +69,15 @@ class Estimate:
         return (dates[0], dates[-1]) if dates else None
 
 
-def estimate(resources: Iterable[Declared], usage: Usage, *, region: str) -> Estimate:
-    """What *resources* cost in a month of 730 hours. A type that no table knows makes an unknown line, never a 0."""
+def estimate(resources: Iterable[Declared], usage: Usage, *, region: str, autopilot: bool = False) -> Estimate:
+    """
+    What *resources* cost in a month of 730 hours. A type that no table knows makes an unknown line, never a 0.
+
+    Args:
+        autopilot: Whether what lives in a cluster lives in one that bills pods.
+    """
     managed = [one for one in resources if not one.is_component and not one.type.startswith("pulumi:")]
-    context = Context(managed, usage, region)
+    context = Context(managed, usage, region, autopilot=autopilot)
     found: dict[int, list[LineItem]] = {}
     # A free amount goes to the first in an order of its own, so that the program's order means nothing; NAT counts the machines before it.
     for index in sorted(range(len(managed)), key=lambda one: _order(managed[one])):
@@ -100,6 +106,6 @@ def _lines(resource: Declared, context: Context) -> Iterator[LineItem]:
     elif resource.type in LINES:
         yield from LINES[resource.type](resource, context)
     elif resource.type.startswith(gke.OBJECTS):
-        yield free(resource.name, short(resource), "is in the cluster: its nodes are billed where they are declared")
+        yield free(resource.name, short(resource), kubernetes.IN_CLUSTER)
     else:
         yield unknown(resource.name, short(resource), NO_PRICE.get(resource.type, f"{resource.type} is in no price table"))

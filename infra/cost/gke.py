@@ -211,9 +211,9 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         return
     hours = scaled(count, HOURS)
     machine_type, topology = machine_type.rpartition("/")[2], nodes.get("topology")
-    slice_of, slice_type = (f"one slice of {topology}", _slice_type(machine_type, topology)) if isinstance(topology, str) else ("", "")
+    slice_of, named = (f"one slice of {topology}", slice_type(machine_type, topology)) if isinstance(topology, str) else ("", "")
     note = joined(_said(count), slice_of, place.note)
-    machine = Machine(nodes.name, machine_type, place.region, provisioning, hours, gpus, note, slice_type)
+    machine = Machine(nodes.name, machine_type, place.region, provisioning, hours, gpus, note, named)
     yield from machine_lines(machine)
     yield from _disk(nodes, machine)
     yield from _local_ssd(nodes, machine)
@@ -229,7 +229,7 @@ def _nodes(nodes: Declared, place: _Place, count: Triple, private: Any) -> Itera
         yield unknown(nodes.name, "external addresses", "whether the nodes are private is not known")
 
 
-def _slice_type(machine_type: str, topology: str) -> str:
+def slice_type(machine_type: str, topology: str) -> str:
     """What a slice of such nodes is called; empty where no table has it."""
     host = tpu.by_machine_type(machine_type)
     found = (one for one in tpu.shapes().values() if host and (one.generation, one.topology) == (host.generation, topology))

@@ -7,7 +7,7 @@ Source: https://cloud.google.com/kubernetes-engine/docs/how-to/workload-identity
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
@@ -35,17 +35,20 @@ class Account(pulumi.ComponentResource):
         placement: Placement,
         buckets: Mapping[str, str],
         project_number: pulumi.Input[str],
+        after: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """
         Args:
             roles: Roles by the region's bucket: `data`, `models`.
             buckets: Names of those buckets.
+            after: What must stand before: its namespace.
         """
         super().__init__("accelform:account:Account", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         metadata = {"name": name, "namespace": namespace, "labels": placement.labels}
-        self.account = Object({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}, child)
+        inside = pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=list(after)))
+        self.account = Object({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}, inside)
         subject = f"subject/ns/{namespace}/sa/{name}"
         pool = f"locations/global/workloadIdentityPools/{placement.project}.svc.id.goog"
         for bucket, role in roles.items():

@@ -40,7 +40,19 @@ class Namespace(pulumi.ComponentResource):
 
     namespace: Object
 
-    def __init__(self, name: str, spec: NamespaceSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: NamespaceSpec,
+        *,
+        placement: Placement,
+        proxies: str = "",
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """
+        Args:
+            proxies: Range that the region's load balancers send from, where one of them leads here.
+        """
         super().__init__("accelform:namespace:Namespace", name, None, opts)
         labels = {**placement.labels, ENFORCED: spec.pod_security}
         metadata = {"name": name, "labels": labels}
@@ -48,16 +60,16 @@ class Namespace(pulumi.ComponentResource):
         self.namespace = Object({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, child)
         if spec.closed:
             inside = pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[self.namespace]))
-            Object(walls(name, placement.labels), inside)
+            Object(walls(name, placement.labels, proxies), inside)
         self.register_outputs({})
 
 
-def walls(namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
+def walls(namespace: str, labels: Mapping[str, str], proxies: str = "") -> dict[str, Any]:
     """Whom the pods of a namespace hear."""
     heard = [
         {"podSelector": {}},
         {"namespaceSelector": {"matchLabels": {NAMED: METRICS}}},
-        *({"ipBlock": {"cidr": cidr}} for cidr in HEALTH_CHECKS),
+        *({"ipBlock": {"cidr": cidr}} for cidr in (*HEALTH_CHECKS, *([proxies] if proxies else []))),
     ]
     return {
         "apiVersion": "networking.k8s.io/v1",

@@ -9,7 +9,7 @@ from typing import Any
 
 from infra import names
 from infra.catalog.tpu import TpuShape
-from infra.components import pool_nodes
+from infra.components import pool_nodes, pool_shape
 from infra.components.node_pool import NodePoolSpec
 
 POOL_LABEL = "cloud.google.com/gke-nodepool"
@@ -18,6 +18,11 @@ SPOT_SECONDS = 15
 """How long a pod has at most between SIGTERM and its end on a Spot node; elsewhere it may take as long as it says.
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/spot-vms, read 2026-11."""
 RESOURCES = {"gpu": "nvidia.com/gpu", "tpu": "google.com/tpu"}
+
+
+QUEUED = {"key": "cloud.google.com/gke-queued", "operator": "Equal", "value": "true", "effect": "NoSchedule"}
+"""What GKE taints nodes of queued provisioning with.
+Source: GoogleCloudPlatform/cluster-toolkit, its examples of queued provisioning, whose pods tolerate it, read 2026-11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,11 @@ class Seat:
     spot: bool = False
     accelerator_type: str = ""
     """As the contract of the workloads calls it."""
+    divided: bool = False
+    """Whether its GPUs are shared or cut into parts: a container gets one of what a node has."""
+    host_ipc: bool = False
+    """Whether its pods must share the node's memory, as GPUs that are shared by MPS want it: no namespace but a privileged one lets them.
+    Source: https://cloud.google.com/kubernetes-engine/docs/how-to/nvidia-mps-gpus, read 2026-11."""
 
     def pod(self, spec: dict[str, Any]) -> dict[str, Any]:
         """A pod's spec, with what it needs to sit here; what it says itself of nodes stays."""
@@ -45,6 +55,8 @@ class Seat:
             made["nodeSelector"] = selector
         if tolerations := [*spec.get("tolerations", []), *self.tolerations]:
             made["tolerations"] = tolerations
+        if self.host_ipc:
+            made["hostIPC"] = True
         return made
 
     def amounts(self, accelerators: int | None = None) -> dict[str, str]:
@@ -59,13 +71,14 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
     """The seat that the pool of that name in the region's file is."""
     host = pool.host
     kind = "tpu" if isinstance(host, TpuShape) else "gpu"
-    taints = [
+    taints: list[dict[str, Any]] = [
         {"key": pool_nodes.TAINTS[kind], "operator": "Exists", "effect": "NoSchedule"},
         *(
-            {"key": one.key, "operator": "Equal", "value": one.value, "effect": EFFECTS[one.effect]}
+            {"key": one.key, "operator": "Equal", "value": one.value, "effect": pool_shape.EFFECTS[one.effect]}
             for one in pool.taints
             if one.effect != "prefer-no-schedule"
         ),
+        *([QUEUED] if pool.provisioning == "queued-provisioning" else []),
     ]
     return Seat(
         name,
@@ -76,8 +89,6 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
         host.hosts if isinstance(host, TpuShape) else 1,
         pool.provisioning == "spot",
         host.accelerator_type,
+        bool(pool.partition or pool.sharing),
+        pool.sharing is not None and pool.sharing.strategy == "mps",
     )
-
-
-EFFECTS = {"no-schedule": "NoSchedule", "prefer-no-schedule": "PreferNoSchedule", "no-execute": "NoExecute"}
-"""Effects of taints as Kubernetes has them; the container API has its own words."""

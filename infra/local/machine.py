@@ -30,7 +30,7 @@ def _python() -> Found:
 
 def _packages() -> Iterator[Found]:
     """The pinned SDKs: another version would be another plugin, and another diff."""
-    for package in ("pulumi", "pulumi-gcp", "pulumi-policy"):
+    for package in ("pulumi", "pulumi-gcp", "pulumi-kubernetes", "pulumi-policy"):
         wanted = _pinned(package)
         try:
             version = metadata.version(package)
@@ -75,22 +75,27 @@ def _pulumi() -> Found:
 
 
 def _plugins() -> Iterator[Found]:
-    """The plugin of deployments, which the engine fetches by itself where the network has it; and the one of runs on this machine."""
-    version = metadata.version("pulumi-gcp")
-    theirs = plugin.installed(plugin.user_home())
+    """The plugins of deployments, which the engine fetches by itself where the network has them; and those of runs on this machine."""
+    for package in plugin.EVERY:
+        yield from _plugin(package)
+
+
+def _plugin(package: plugin.Package) -> Iterator[Found]:
+    title, version = f"{package.name} plugin", package.version
+    theirs = plugin.installed(package, plugin.user_home())
     if theirs is not None and theirs.kind == "official":
-        yield Found("gcp plugin", "ok", f"{version}, the official one ({theirs.why})")
+        yield Found(title, "ok", f"{version}, the official one ({theirs.why})")
     else:
         yield Found(
-            "gcp plugin",
+            title,
             "warning",
             f"{version} is not there: the engine fetches it at the first deployment",
-            f"pulumi plugin install resource gcp {version}",
+            f"pulumi plugin install resource {package.name} {version}",
         )
-    ours = plugin.installed(Home.of(Path.cwd()).pulumi_home)
+    ours = plugin.installed(package, Home.of(Path.cwd()).pulumi_home)
     if ours is not None:
         which = "the official one" if ours.kind == "official" else "the stand-in of this project, which speaks to the sandbox only"
-        yield Found("gcp plugin of `accelform up`", "ok", f"{version}, {which} ({ours.why})")
+        yield Found(f"{title} of `accelform up`", "ok", f"{version}, {which} ({ours.why})")
 
 
 def _sandbox() -> Found:

@@ -179,11 +179,12 @@ def _place(root: Path, projects: Sequence[str], progress: Progress) -> Place:
     home.prepare()
     engine = build.ensure()
     progress.say(f"engine: pulumi {engine.version}, {engine.path}")
-    provider = plugin.gcp_plugin(home.pulumi_home, engine)
-    progress.say(f"gcp plugin: {provider.kind} ({provider.why})")
+    plugins = {package.name: plugin.placed(package, home.pulumi_home, engine) for package in plugin.EVERY}
+    for name, one in plugins.items():
+        progress.say(f"{name} plugin: {one.kind} ({one.why})")
     sandbox = process.start(home.sandbox, projects)
     progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
-    place = Place(home, engine, provider, sandbox)
+    place = Place(home, engine, plugins["gcp"], sandbox)
     _notice_another(place)
     return place
 

@@ -15,6 +15,7 @@ from pulumi_policy.proxy import _is_unknown
 
 from infra.catalog import confirmed
 from infra.declared import UNKNOWN, Declared, Secret
+from infra.policy import excepted
 from infra.policy.rule import Rule, find
 from infra.policy.rules import RULES
 
@@ -71,6 +72,8 @@ def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation]
         region = config.get("region")
         if not region and rule.name == "same-region":
             report("accelform:region: is not set: without it nothing can be held to one region", None)
+            return
+        if excepted.covers(excepted.parse(config.get("exceptions")), rule.name, args.name, excepted.this_day()):
             return
         for broken in find(rule, declared(args), region or "", confirmed.parse(config.get("confirmed"))):
             report(f"{broken}\n  fix: {rule.remediation}", None)

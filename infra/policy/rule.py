@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from infra.declared import Declared
+from infra.policy.excepted import Excepted, covers, this_day
 
 if TYPE_CHECKING:
     from infra.catalog.confirmed import Confirmation
@@ -62,13 +63,17 @@ def find(rule: Rule, resource: Declared, region: str, confirmations: Sequence[Co
             yield broken
 
 
-def check(resources: Iterable[Declared], region: str, confirmations: Sequence[Confirmation] = ()) -> list[Finding]:
+def check(
+    resources: Iterable[Declared], region: str, confirmations: Sequence[Confirmation] = (), exceptions: Sequence[Excepted] = ()
+) -> list[Finding]:
     """Every finding of every rule, in the order of the resources."""
     from infra.policy.rules import RULES
 
+    today = this_day()
     return [
         Finding(rule.name, resource.name, resource.urn, broken.path, broken.message, rule.remediation)
         for resource in resources
         for rule in RULES
+        if not (exceptions and covers(exceptions, rule.name, resource.name, today))
         for broken in find(rule, resource, region, confirmations)
     ]

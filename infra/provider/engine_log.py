@@ -24,10 +24,15 @@ class EngineLog:
     def __init__(self, address: str) -> None:
         self._stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
 
-    def say(self, urn: str, text: str, *, warns: bool) -> None:
-        """Shows a line. An engine that does not listen loses no plan for it."""
+    def say(self, urn: str, text: str, *, warns: bool, passing: bool = False) -> None:
+        """
+        Shows a line. An engine that does not listen loses no plan for it.
+
+        Args:
+            passing: Whether it is only shown until the next one: how far something is.
+        """
         severity = engine_pb2.WARNING if warns else engine_pb2.INFO
         try:
-            self._stub.Log(engine_pb2.LogRequest(severity=severity, message=text, urn=urn), timeout=SECONDS)
+            self._stub.Log(engine_pb2.LogRequest(severity=severity, message=text, urn=urn, ephemeral=passing), timeout=SECONDS)
         except grpc.RpcError:
             return

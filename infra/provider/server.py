@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from functools import wraps
 from typing import Any, NamedTuple
@@ -41,11 +41,14 @@ class MadeButNotReadyError(ProviderError):
         id: The id of what exists.
         properties: Its state.
         inputs: The inputs to compare the next run's with.
+        reasons: Why, where that is several things.
     """
 
-    def __init__(self, message: str, id: str, properties: struct_pb2.Struct, inputs: struct_pb2.Struct) -> None:
+    def __init__(
+        self, message: str, id: str, properties: struct_pb2.Struct, inputs: struct_pb2.Struct, reasons: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
-        self.detail = provider_pb2.ErrorResourceInitFailed(id=id, properties=properties, reasons=[message], inputs=inputs)
+        self.detail = provider_pb2.ErrorResourceInitFailed(id=id, properties=properties, reasons=[message, *reasons], inputs=inputs)
 
 
 class _Refusal(NamedTuple):

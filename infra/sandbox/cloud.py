@@ -23,8 +23,10 @@ from infra.sandbox.refused import Refused, invalid
 from infra.sandbox.schema import check_query, checked, read_only
 from infra.sandbox.servers import Servers
 from infra.sandbox.service import YOU, Answer, Body, Call, Service
-from infra.sandbox.services import SERVICES
+from infra.sandbox.services import SERVICES, kubernetes
+from infra.sandbox.services.kubernetes.controllers import Watch
 from infra.sandbox.store import Store
+from infra.sandbox.use import Use
 
 __all__ = ["Answer", "Cloud", "Request"]
 
@@ -76,9 +78,16 @@ class Cloud:
         self.loads = Loads(self)
         self.servers = Servers()
         self.machines = Machines(self)
-        self.store.saw = self.machines.saw
+        self.kubernetes = Watch()
+        self.use = Use(self)
+        self.store.saw = self._saw
         self._settles: float | None = None
         self.calls: deque[dict[str, Any]] = deque(maxlen=CALLS_KEPT)
+
+    def _saw(self, service: str, name: str, body: Body | None) -> None:
+        self.machines.saw(service, name, body)
+        self.use.saw(service, name, body)
+        self.kubernetes.saw(service, name)
 
     def handle(self, request: Request) -> Answer:
         """
@@ -109,15 +118,18 @@ class Cloud:
         return self._service(host) is not None
 
     def _service(self, host: str) -> Service | None:
+        if host.split(":")[0].endswith(kubernetes.DOMAIN):
+            return kubernetes.SERVICE
         return self.services.get(REGION.sub("", host.split(":")[0]))
 
     def _handled(self, service: Service, request: Request) -> Answer:
-        entry = {"method": request.http, "host": service.host, "path": request.path, "query": dict(request.query), "status": 0}
+        host = request.host.split(":")[0] if service.answers else service.host
+        entry = {"method": request.http, "host": host, "path": request.path, "query": dict(request.query), "status": 0}
         if request.caller != YOU:
             entry["caller"] = request.caller
         self.calls.append(entry)
         try:
-            self.faults.before(request.http, f"{service.host}/{request.path.lstrip('/')}")
+            self.faults.before(request.http, f"{host}/{request.path.lstrip('/')}")
             with self.store.transaction():
                 answer = self._answer(service, request)
                 self.loads.look(self.moment)
@@ -137,6 +149,8 @@ class Cloud:
             self.pass_time()
 
     def _answer(self, service: Service, request: Request) -> Answer:
+        if service.answers is not None:
+            return service.answers(self, request)
         match = self.routes(service).find(request.http, request.path)
         if match is None:
             raise Refused(404, f"The sandbox has no method {request.http} {request.path} at {service.host}.")
@@ -216,13 +230,14 @@ class Cloud:
             self._settle_all(timer["at"])
             self.store.set_timer(timer["service"], timer["name"], None)
             with self.at(timer["at"]):
-                self.services[timer["service"]].wakes(self, timer["name"])
+                service = kubernetes.SERVICE if timer["service"] == kubernetes.STORED else self.services[timer["service"]]
+                service.wakes(self, timer["name"])
         self._settle_all(now)
 
     def _settle_all(self, until: float) -> None:
         self.settle(until)
         with self.at(until):
-            for service in self.services.values():
+            for service in (*self.services.values(), kubernetes.SERVICE):
                 service.settle(self)
 
     def settle(self, until: float) -> None:
@@ -232,6 +247,7 @@ class Cloud:
             with self.at(ends):
                 if "until" not in operation or not self._waits_on(operation):
                     self._end(operation)
+                    kubernetes.SERVICE.settle(self)
             self.loads.look(ends)
 
     def _waits_on(self, operation: Body) -> bool:
@@ -321,7 +337,8 @@ class Cloud:
         for service, name, body in self.store.every():
             if service in ("points", "entries", KEPT) or (service == "policies" and not body.get("bindings")) or _is_deleted(body):
                 continue
-            found.append({"service": service, "name": name, "own": bool(self.store.fact(f"own/{service}/{name}"))})
+            own = kubernetes.is_own(name, body) if service == kubernetes.STORED else bool(self.store.fact(f"own/{service}/{name}"))
+            found.append({"service": service, "name": name, "own": own})
         return found
 
     def answered_name(self, service: Service, name: str) -> str:

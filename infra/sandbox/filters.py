@@ -11,10 +11,12 @@ from infra.sandbox.schema import camel
 from infra.sandbox.service import Body
 
 TERM = re.compile(
-    r"""\s*(?:AND\s+)?(?P<open>\()?\s*(?P<key>[\w.-]+)\s*(?P<operator>!=|=|:|\beq\b|\bne\b)\s*
+    r"""\s*(?:AND\s+)?(?P<open>\()?\s*(?P<key>[\w-]+(?:\.(?:[\w-]+|"[^"]*"))*)\s*(?P<operator>!=|=|:|\beq\b|\bne\b)\s*
     (?:(?P<function>[\w.]+)\((?P<arguments>[^)]*)\)|"(?P<quoted>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s()"']+))\s*(?(open)\))\s*""",
     re.VERBOSE,
 )
+WORD = re.compile(r'"([^"]*)"|([^."]+)')
+"""A part of a key."""
 FUNCTIONS: dict[str, Callable[[str, list[str]], bool]] = {
     "starts_with": lambda value, words: value.startswith(words[0]),
     "ends_with": lambda value, words: value.endswith(words[0]),
@@ -100,9 +102,9 @@ def _has(have: Any, text: str, part: bool) -> bool:
 
 
 def value(body: Body, key: str) -> Any:
-    """`metric.label.x` is `metric.labels.x`; names of fields are as in the documents, keys of labels as they are."""
+    """`metric.label.x` is `metric.labels.x`; names of fields are as in the documents, keys of labels as they are, in quotes or without."""
     found: Any = body
-    for word in key.split("."):
+    for word in (quoted or plain for quoted, plain in WORD.findall(key)):
         if not isinstance(found, dict):
             return None
         found = next((found[name] for name in (word, camel(word), f"{word}s") if name in found), None)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
+from infra.sandbox.gauge import Gauge
+
 if TYPE_CHECKING:
     from infra.sandbox.cloud import Cloud
 
@@ -27,6 +29,7 @@ MOST_REQUESTS = 100_000.0
 MINUTE = 60
 SINGLY = 2_000
 """Up to so many requests a minute, each has a latency of its own; more are spread over the buckets by their parts."""
+REPLICAS = "replicas"
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it, without their whole part, fill 0 to 1 evenly however many they are."""
 STANDARD = NormalDist()
@@ -50,9 +53,13 @@ class Behaviour:
         Raises:
             ValueError: It is none.
         """
-        known = ("p50_ms", "p95_ms", "error_rate")
+        known = ("p50_ms", "p95_ms", "error_rate", REPLICAS)
         if not isinstance(sent, dict) or set(sent) - set(known) or "p50_ms" not in sent:
-            raise ValueError(f"models.{name}: has p50_ms, and may have p95_ms and error_rate; got {sent!r}")
+            raise ValueError(f"models.{name}: has p50_ms, and may have p95_ms, error_rate and {REPLICAS}; got {sent!r}")
+        if REPLICAS in sent and (
+            isinstance(sent[REPLICAS], bool) or not isinstance(sent[REPLICAS], int) or not 0 <= sent[REPLICAS] <= 1000
+        ):
+            raise ValueError(f"models.{name}.{REPLICAS}: {sent[REPLICAS]!r} is not a whole number from 0 to 1000")
         p50 = _number(f"models.{name}.p50_ms", sent["p50_ms"], 0.001, 1e7)
         p95 = _number(f"models.{name}.p95_ms", sent.get("p95_ms", p50), p50, 1e7)
         return cls(p50, p95, _number(f"models.{name}.error_rate", sent.get("error_rate", 0), 0, 1))
@@ -85,8 +92,8 @@ class Loads:
     def declare(self, sent: Any) -> dict[str, Any]:
         """
         A load on an endpoint, from now on: `{"endpoint": "projects/P/locations/R/endpoints/E", "requests_per_second": 5, "models":
-        {"2": {"p50_ms": 20, "p95_ms": 60, "error_rate": 0.001}, "default": {"p50_ms": 30}}}`. A model is named by its version, or by
-        the id of the deployed model; `default` is every other one.
+        {"2": {"p50_ms": 20, "p95_ms": 60, "error_rate": 0.001, "replicas": 3}, "default": {"p50_ms": 30}}}`. A model is named by its
+        version, or by the id of the deployed model; `default` is every other one. Replicas are as many as are declared, else the least.
 
         Raises:
             ValueError: It is none, or there is no such endpoint.
@@ -128,7 +135,7 @@ class Loads:
             if split != changes[-1]["split"]:
                 self._add(name, {"rate": changes[-1]["rate"], "models": changes[-1]["models"]}, split, versions, at)
 
-    def series(self, project: str) -> Iterator[Series]:
+    def series(self, project: str) -> Iterator[Series | Gauge]:
         """Every series that the loads of a project make."""
         for name, changes in self._kept.items():
             if name.split("/")[1] != project:
@@ -137,6 +144,7 @@ class Loads:
                 minutes = self._done.setdefault((name, id), Minutes(changes, id))
                 for metric in METRICS:
                     yield from metric.series(name, id, minutes)
+                yield _replicas(name, id, changes)
 
     def _add(
         self,
@@ -149,7 +157,11 @@ class Loads:
         if split is None or versions is None:
             split, versions = self._split(name)
         at = self._cloud.clock.now() if at is None else at
-        self._kept.setdefault(name, []).append({"at": at, **load, "split": split, "versions": versions})
+        least = {
+            one["id"]: one.get("dedicatedResources", one.get("automaticResources", {})).get("minReplicaCount", 1)
+            for one in (self._cloud.store.get(HOST, name) or {}).get("deployedModels", [])
+        }
+        self._kept.setdefault(name, []).append({"at": at, **load, "split": split, "versions": versions, "least": least})
         self._cloud.store.set_fact(FACT, self._kept)
 
     def _split(self, name: str) -> tuple[dict[str, int], dict[str, str]]:
@@ -168,6 +180,8 @@ class Series:
     minutes: Minutes
     pick: str
     """What of the minute is its value."""
+    kind: str = "DELTA"
+    unit: str = ""
 
     def points(self, start: float, end: float) -> list[dict[str, Any]]:
         """Points of the minutes that end after *start* and not after *end*, oldest first. Minutes without a request have none."""
@@ -237,10 +251,35 @@ def _parts(changes: list[dict[str, Any]], id: str, minute: int) -> Iterator[tupl
         share = one["split"].get(id, 0)
         if seconds <= 0 or not share:
             continue
-        models = one["models"]
-        named = next((models[key] for key in (id, one["versions"].get(id, ""), ANY) if key in models), None)
+        named = _named(one, id)
         if named is not None:
             yield one["rate"] * seconds * share / 100, Behaviour.read(id, named)
+
+
+def _named(change: dict[str, Any], id: str) -> dict[str, Any] | None:
+    """What a load says of one deployed model."""
+    models = change["models"]
+    return next((models[key] for key in (id, change["versions"].get(id, ""), ANY) if key in models), None)
+
+
+def _replicas(endpoint: str, id: str, changes: list[dict[str, Any]]) -> Gauge:
+    """Replicas of one deployed model, while it has a load. Source: the same list as of the other metrics, `prediction/online/replicas`."""
+
+    def at(moment: float) -> int | None:
+        index = bisect_right(changes, moment, key=lambda change: change["at"])
+        named = _named(changes[index - 1], id) if index and id in changes[index - 1]["split"] else None
+        return None if named is None else int(named.get(REPLICAS, changes[index - 1].get("least", {}).get(id, 1)))
+
+    return Gauge(_identity(endpoint, id, REPLICAS, {}), "INT64", "1", changes[0]["at"], math.inf, at)
+
+
+def _identity(endpoint: str, id: str, metric: str, labels: dict[str, str]) -> dict[str, Any]:
+    words = endpoint.split("/")
+    resource = {"resource_container": words[1], "location": words[3], "endpoint_id": words[5]}
+    return {
+        "metric": {"type": f"{HOST}/prediction/online/{metric}", "labels": {"deployed_model_id": id, "spot": "False", **labels}},
+        "resource": {"type": f"{HOST}/Endpoint", "labels": resource},
+    }
 
 
 def _latencies(parts: list[tuple[float, Behaviour]], requests: int, before: int) -> dict[str, Any]:
@@ -277,12 +316,8 @@ class Metric:
     """Labels of its own, and what of a minute has them."""
 
     def series(self, endpoint: str, id: str, minutes: Minutes) -> Iterator[Series]:
-        words = endpoint.split("/")
-        resource = {"resource_container": words[1], "location": words[3], "endpoint_id": words[5]}
         for labels, pick in self.labelled:
-            metric = {"type": f"{HOST}/prediction/online/{self.name}", "labels": {"deployed_model_id": id, "spot": "False", **labels}}
-            identity = {"metric": metric, "resource": {"type": f"{HOST}/Endpoint", "labels": resource}}
-            yield Series(identity, self.value_type, minutes, pick)
+            yield Series(_identity(endpoint, id, self.name, labels), self.value_type, minutes, pick)
 
 
 METRICS = (

@@ -156,7 +156,8 @@ def _new(kind: str, name: str, body: dict[str, Any], moment: float) -> dict[str,
     if kind == "node":
         return entry | {"accelerator_type": body["acceleratorType"], "provisioning": nodes.provisioning(body)}
     gpus = {links.last(one["acceleratorType"]): one.get("acceleratorCount", 1) for one in body.get("guestAccelerators", [])}
-    return entry | {"machine_type": links.last(body["machineType"]), "gpus": gpus, "provisioning": provisioning(body)}
+    said = {"id": body.get("id", ""), "machine_type": links.last(body["machineType"]), "gpus": gpus}
+    return entry | said | {"provisioning": provisioning(body)}
 
 
 def _shown(entry: dict[str, Any], now: float) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _shown(entry: dict[str, Any], now: float) -> dict[str, Any]:
     ran = math.ceil(round((now if ended is None else ended) - entry["began"], 3))
     seconds = max(ran, LEAST_SECONDS) if entry["kind"] == "instance" else ran
     hour = usd_hour(entry)
-    said = {"key": key_of(entry)} | {key: value for key, value in entry.items() if key != "gpus" or value}
+    said = {"key": key_of(entry)} | {key: value for key, value in entry.items() if key != "id" and (key != "gpus" or value)}
     return said | {
         "began": rfc3339(entry["began"]),
         "ended": None if ended is None else rfc3339(ended),

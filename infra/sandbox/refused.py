@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-Style = Literal["status", "errors", "both"]
-"""Which of `status` and `errors` a service's error body has: most have a status only, compute and storage a list only, some both."""
+Style = Literal["status", "errors", "both", "kubernetes"]
+"""Which of `status` and `errors` a service's error body has: most have a status only, compute and storage a list only, some both; an API
+server of Kubernetes has an object of its own."""
 
 STATUS = {
     400: "INVALID_ARGUMENT",
@@ -78,6 +79,9 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
 
     def body(self, style: Style) -> dict[str, Any]:
         style = self.style or style
+        if style == "kubernetes":
+            said = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+            return said | {"message": self.message, "reason": self.reason, "code": self.code}
         error: dict[str, Any] = {"code": self.code, "message": self.message}
         if style != "status":
             error["errors"] = [{"message": self.message, "domain": "global", "reason": self.reason}]

@@ -3,7 +3,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
 
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
-`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `executions`, `custom-jobs`, `calls`, `projects`, `resources`,
+`/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `alerts`, `executions`, `custom-jobs`, `calls`, `projects`, `resources`,
 `machines`, `busy`, `servers`, `deployed`.
 """
 
@@ -34,12 +34,14 @@ from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
 from infra.sandbox.services.aiplatform import custom_jobs
 from infra.sandbox.services.container import autoscaler
+from infra.sandbox.services.monitoring import incidents
 from infra.sandbox.store import Store
+from infra.sandbox.use import PERCENTS, TARGETS
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 LOOKS_SECONDS = 5.0
-READ = ("range", "content-range")
+READ = ("range", "content-range", "user-agent")
 """Headers that services read."""
 CLIENT = b"gccl/"
 """Google's own client of Cloud Storage says so. It downloads from the `mediaLink` that it was told, whatever server it talks to."""
@@ -70,6 +72,7 @@ class Server:
             "clock": ("POST", self.clock),
             "faults": ("GET POST DELETE", self.faults),
             "loads": ("GET POST DELETE", self.loads),
+            "alerts": ("GET", self.alerts),
             "executions": ("GET POST", self.executions),
             "custom-jobs": ("POST", self.custom_jobs),
             "calls": ("GET DELETE", self.calls),
@@ -175,18 +178,35 @@ class Server:
         return {"faults": self.cloud.faults.shown()}
 
     def loads(self, http: str, sent: Any) -> Any:
-        """Shows, declares or clears how callers use endpoints, and how many nodes pods want of a node pool."""
+        """Shows, declares or clears how callers use endpoints, how many nodes pods want of a node pool, and how busy accelerators are."""
         if http == "DELETE":
             self.cloud.loads.clear()
             autoscaler.clear(self.cloud)
+            self.cloud.use.clear()
         elif http == "POST":
             self.cloud.catch_up()
-            if isinstance(sent, dict) and "node_pool" in sent:
-                autoscaler.declare(self.cloud, sent)
-            else:
-                self.cloud.loads.declare(sent)
-        pools = autoscaler.shown(self.cloud)
-        return self.cloud.loads.shown() | ({"node_pools": pools} if pools else {})
+            with self.cloud.store.transaction():
+                self._declare(sent)
+        pools, used = autoscaler.shown(self.cloud), self.cloud.use.shown()
+        return self.cloud.loads.shown() | ({"node_pools": pools} if pools else {}) | ({"accelerators": used} if used else {})
+
+    def _declare(self, sent: Any) -> None:
+        """A load of one kind; of a node pool its nodes, how busy they are, or both."""
+        if not isinstance(sent, dict) or not {"endpoint", *TARGETS} & set(sent):
+            got = ", ".join(sent) or "nothing" if isinstance(sent, dict) else repr(sent)
+            raise ValueError(f"a load is of one of endpoint, {', '.join(TARGETS)}; got {got}")
+        if "endpoint" in sent:
+            self.cloud.loads.declare(sent)
+            return
+        if "nodes" in sent:
+            autoscaler.declare(self.cloud, {key: value for key, value in sent.items() if key not in PERCENTS})
+        if "nodes" not in sent or set(PERCENTS) & set(sent):
+            self.cloud.use.declare({key: value for key, value in sent.items() if key != "nodes"})
+
+    def alerts(self, http: str, sent: Any) -> Any:
+        """Incidents of the alert policies, and the policies that are not judged."""
+        self.cloud.catch_up()
+        return incidents.judged(self.cloud)
 
     def executions(self, http: str, sent: Any) -> Any:
         """Attempts of Cloud Run's executions that are to begin or run; says that one began, or how it ended."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from infra.sandbox.refused import Refused, Style
 
 if TYPE_CHECKING:
-    from infra.sandbox.cloud import Cloud
+    from infra.sandbox.cloud import Cloud, Request
     from infra.sandbox.discovery import Method
 
 Body = dict[str, Any]
@@ -199,6 +199,8 @@ class Service:
     """Document -> one whose fields it takes too: clients of a beta send its fields to whatever address they were told."""
     public_projects: frozenset[str] = frozenset()
     """Projects of Google that anybody reads, such as those of images."""
+    answers: Callable[[Cloud, Request], Answer] | None = None
+    """What answers all of it, where it is no API of Google's: the API server of a cluster."""
 
     def kind(self, resource: str) -> Kind:
         """The kind of a resource; one without a word of its own is the service's usual kind: by itself, kept as it is sent."""

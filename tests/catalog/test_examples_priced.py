@@ -14,6 +14,7 @@ from infra.catalog.gpu_machines import by_machine_type
 from infra.check import Checked, StackFile, check, place, stack_files
 from infra.declared import Declared
 from infra.errors import SpecError
+from infra.stack_kinds import kind_of
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted([*stack_files([], ROOT / "stacks"), *stack_files([], ROOT / "docs" / "examples")], key=lambda file: file.stack)
@@ -96,7 +97,10 @@ def test_examples_hold_something_that_runs():
     assert [one for file in EXAMPLES if file.stack not in REFUSED for one in held(checked(file).resources)]
 
 
-@pytest.mark.parametrize("file", [file for file in EXAMPLES if file.path.parent.name == "stacks"], ids=lambda file: file.stack)
+REGIONS = [file for file in EXAMPLES if file.path.parent.name == "stacks" and kind_of(file.path) == "region"]
+
+
+@pytest.mark.parametrize("file", REGIONS, ids=lambda file: file.stack)
 def test_the_regions_are_expected_to_stay_within_their_budgets(file):
     """The total is complete, the month's budget holds what is expected, and what the file says of both amounts is so."""
     estimate = checked(file).estimate

@@ -33,6 +33,7 @@ KEYS = {
     "vertex_markup": ("machines", "region", "use"),
     "vertex_regions": ("accelerator", "region"),
     "tpu_chips": ("generation",),
+    "tpu_hosts": ("machine_type",),
     "tpu_shapes": ("accelerator_type",),
     "zones": ("accelerator", "zone"),
     "prices": ("item", "region", "provisioning"),
@@ -47,7 +48,7 @@ COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
     "import csv, sys, time; from infra.catalog import accelerator, ages, alternatives, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
-    "machine_prices, named, peak, places, prices, services, table_file, tables, things, tpu, vertex, vertex_prices, zones; "
+    "machine_prices, machine_size, named, peak, places, prices, services, table_file, tables, things, tpu, vertex, vertex_prices, zones; "
 )
 LOAD = (
     "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
@@ -55,7 +56,7 @@ LOAD = (
     "machine_prices.machine_hour('n2-standard-2', 'us-east5', 'spot'); machine_prices.gpu_hour('nvidia-tesla-t4', 'us-east1', 'spot'); "
     "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
     "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "
-    "alternatives.rentals(); peak.peaks(); services.row('cloud-run', 'us-east5'); "
+    "alternatives.rentals(); peak.peaks(); services.row('cloud-run', 'us-east5'); machine_size.size('ct6e-standard-8t'); "
 )
 
 
@@ -175,6 +176,15 @@ def test_shapes_are_true_copies():
 
     for ours, theirs in zip(tables.rows("tpu_shapes"), default, strict=True):
         assert facts(ours) == {key: theirs[renamed.get(key, key)] for key in facts(ours)}
+
+
+def test_tpu_hosts_are_true_copies():
+    """Each machine with TPUs is as large as the collection in ../shared/data has it, where it has it."""
+    theirs = {row["gke_machine_type"]: (row["vm_vcpus"], row["vm_memory_gb"]) for row in collected("tpu_shapes") if row["vm_vcpus"]}
+    ours = {row["machine_type"]: (row["vcpus"], row["memory_gib"]) for row in tables.rows("tpu_hosts")}
+
+    assert {name: ours[name] for name in theirs} == theirs
+    assert set(ours) == {row["machine_type"] for row in tables.rows("tpu_shapes") if row["machine_type"]}
 
 
 def test_memory_of_chips_is_a_true_copy():

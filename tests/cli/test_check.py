@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -28,7 +29,14 @@ def test_shows_what_is_made_where_at_what_cost_and_which_rules_hold(accelform: A
 def test_checks_every_stack_where_none_is_named(accelform: Accelform) -> None:
     """Without a name, all of the folder."""
     data = accelform("check", "--json").data
-    assert [one["stack"] for one in data["stacks"]] == ["asia-east1", "europe-west4", "us-central1", "us-east5"]
+    assert [one["stack"] for one in data["stacks"]] == [
+        "asia-east1",
+        "europe-west4",
+        "us-central1",
+        "us-east5",
+        "europe-west4-apps",
+        "us-central1-apps",
+    ]
     assert data["exit_code"] == 0
 
 
@@ -96,6 +104,42 @@ def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform
     assert "astray: location: US is not asia-east1 or a zone of it" in ran.out
     (finding,) = accelform("check", "asia-east1", "--json").data["stacks"][0]["findings"]
     assert (finding["rule"], finding["path"]) == ("same-region", "location")
+
+
+def test_an_exception_holds_until_its_day_and_no_longer(
+    accelform: Accelform, base: dict[str, Any], stack_file: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finding that somebody excepted is shown with the reason, and fails nothing; after its day it is a finding, without anybody's doing."""
+    import infra.program
+
+    declare = infra.program.declare
+
+    def astray(spec: Any, stack: str, cloud: Any) -> None:
+        from infra import gcp
+
+        declare(spec, stack, cloud)
+        gcp.storage.Bucket("astray", location="US")
+
+    monkeypatch.setattr(infra.program, "declare", astray)
+    one = {"rule": "same-region", "resource": "astray", "until": dt.date(2026, 12, 31), "because": "it moves before the new year"}
+    other = one | {"resource": "data"}
+    path = stack_file(base | {"accelform:exceptions": [one, other]})
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(dt.datetime(2026, 12, 31, 23, tzinfo=dt.UTC).timestamp())))
+    ran = accelform("check", str(path))
+    assert ran.code == 4  # what a bucket costs there is in no table of its region
+    assert "excepted from same-region until 2026-12-31: astray: location: US is not us-east5 or a zone of it" in ran.out
+    assert "data does not break same-region: the exception is of no use" in ran.out
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(int(dt.datetime(2027, 1, 1, tzinfo=dt.UTC).timestamp())))
+    ran = accelform("check", str(path))
+    assert ran.code == 3
+    assert "the exception of same-region for astray ended on 2026-12-31" in ran.out
+
+
+def test_an_exception_names_a_rule_and_why(accelform: Accelform, base: dict[str, Any], stack_file: Any) -> None:
+    path = stack_file(base | {"accelform:exceptions": [{"rule": "same-regoin", "resource": "x", "until": "soon", "because": "so"}]})
+    problems = {one["path"]: one["allowed"] for one in accelform("check", str(path), "--json").data["stacks"][0]["problems"]}
+    assert problems.keys() == {f"exceptions.0.{key}" for key in ("rule", "until", "because")}
+    assert problems["exceptions.0.rule"] == "same-region"
 
 
 def test_a_rollout_at_night_is_warned_of_and_allowed(accelform: Accelform, tmp_path: Path) -> None:

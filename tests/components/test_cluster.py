@@ -29,7 +29,7 @@ REFUSALS: list[tuple[dict[str, Any], str, str]] = [
     ({"existing": "shop"}, "existing", "is not the full name of a cluster"),
     ({"existing": OTHERS.format("us-east5"), "mode": "standard"}, "mode", "is for its owner to say"),
     ({"existing": OTHERS.format("us-east5"), "addons": ["gcs-fuse"]}, "addons", "is for its owner to say"),
-    ({"mode": "autopilot", "addons": ["gcs-fuse"]}, "addons", "Autopilot has all of them"),
+    ({"mode": "autopilot", "addons": ["gcs-fuse", "secret-manager"]}, "addons", "gcs-fuse: Autopilot has it already"),
     ({"mode": "autopilot", "system_pool": {}}, "system_pool", "makes its nodes itself"),
     ({"mode": "standard", "addons": ["istio"]}, "addons.0", "gcs-fuse"),
     ({"mode": "standard", "addons": ["filestore", "filestore"]}, "addons", "twice"),

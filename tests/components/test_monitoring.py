@@ -25,6 +25,7 @@ ALL = alerts.Watched(
     gpus_reported=True,
     tpu_clusters=("try-main",),
     gpu_clusters=("try-main", "try-two"),
+    shared_clusters=("try-two",),
     slice_pools=("try-big",),
     endpoints={"recommend": alerts.Endpoint("123", 80.0, 0.02, 4)},
 )
@@ -126,6 +127,8 @@ def test_clusters_pools_and_machines_that_are_watched(base: dict[str, Any], stac
     )
     watched = StackSpec.load(stack_file(config)).watched("try")
     assert watched.tpu_clusters == ("try-main",)
-    assert watched.gpu_clusters == ("theirs",)
+    assert (watched.gpu_clusters, watched.shared_clusters) == (("theirs",), ())
+    config["accelform:node_pools"]["serve"]["sharing"] = {"strategy": "time-sharing", "clients": 2}
+    assert StackSpec.load(stack_file(config)).watched("try").shared_clusters == ("theirs",)
     assert watched.slice_pools == ("try-big",)
     assert (watched.tpu_machines, watched.tpu_nodes, watched.gpu_machines) == (False, False, False)

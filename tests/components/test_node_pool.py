@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -257,6 +258,70 @@ def test_a_run_waits_longer_than_google_looks_for_capacity(said: Said, monkeypat
     assert waits == {"main-system": "60m", "one": "60m"}
 
 
+@pytest.mark.parametrize("reservation", ["nightly", "projects/host/reservations/nightly"])
+def test_a_reservation_is_consumed_by_name(said: Said, reservation: str) -> None:
+    """
+    Without its name paid capacity stays unused (keras-team/kinetic pull request 173); one that another project shares is named with that
+    project (AI-Hypercomputer/xpk pull request 823). Every other pool says that it consumes none.
+    """
+    own = {"accelerator_type": "v6e-8", "provisioning": "reservation", "reservation": reservation, "zones": ["us-east5-a"], "nodes": 1}
+    found = pools(said("us-east5", one=own, two={"accelerator_type": "v6e-8", "provisioning": "spot", "autoscale": {"max": 1}}))
+    affinity = {"key": "compute.googleapis.com/reservation-name", "values": [reservation]}
+    assert found["one"].get("nodeConfig.reservationAffinity") == affinity | {"consumeReservationType": "SPECIFIC_RESERVATION"}
+    assert found["two"].get("nodeConfig.reservationAffinity") == {"consumeReservationType": "NO_RESERVATION"}
+
+
+@pytest.mark.parametrize(
+    ("accelerator_type", "zone", "hosts", "placement"),
+    [
+        ("v5litepod-16", "us-central1-a", 4, {"type": "COMPACT", "tpuTopology": "4x4"}),
+        ("v6e-16", "us-central1-b", 4, {"type": "COMPACT", "tpuTopology": "4x4"}),
+        ("tpu7x-16", "us-central1-c", 2, {"type": "", "policyName": "try-one"}),
+    ],
+)
+def test_a_slice_of_several_hosts_comes_whole_in_one_zone(
+    said: Said, accelerator_type: str, zone: str, hosts: int, placement: dict[str, str]
+) -> None:
+    """
+    Its limit is by zone and all of its hosts, and no total: vllm-project/ci-infra pull request 545. TPU7x names a policy, whose kind is
+    left empty as the service keeps it: pull request 547.
+    """
+    pool = {"accelerator_type": accelerator_type, "zones": [zone], "provisioning": "on-demand", "autoscale": {}}
+    one = pools(said(one=pool))["one"]
+    assert one.get("autoscaling") == {"minNodeCount": 0, "maxNodeCount": hosts, "locationPolicy": "ANY"}
+    assert one.get("nodeLocations") == [zone]
+    found = {key: one.get(f"placementPolicy.{key}") for key in placement}
+    assert found == placement
+
+
+def test_pools_of_one_shape_stand_beside_each_other(said: Said) -> None:
+    """Their names are the file's, and no shape: keras-team/kinetic issue 45."""
+    pool = {"accelerator_type": "v5litepod-4", "zones": ["us-central1-a"], "provisioning": "spot", "autoscale": {"max": 1}}
+    assert {one.get("name") for one in pools(said(a=pool, b=pool)).values()} == {"try-main-system", "try-a", "try-b"}
+
+
+def test_another_minimum_and_other_labels_change_a_pool_in_place(said: Said) -> None:
+    """
+    The number that a pool begins with would replace it, and is not held once it is made (hashicorp/terraform-provider-google issue 6354).
+    Labels are sent as a whole, so that none is lost (NVIDIA/aicr pull request 1998).
+    """
+    before = pools(said(one=L4 | {"labels": {"team": "ml"}}))["one"]
+    after = pools(said(one=L4 | {"labels": {"team": "ml", "tier": "gold"}, "autoscale": {"min": 3, "max": 4}}))["one"]
+    old, new = dict(before.leaves()), dict(after.leaves())
+    changed = {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+    assert changed == {"initialNodeCount", "autoscaling.totalMinNodeCount", "nodeConfig.labels.tier"}
+    assert after.get("nodeConfig.labels") == {"team": "ml", "tier": "gold"}
+
+
+def test_nobody_makes_pools_by_itself(said: Said) -> None:
+    """
+    Nodes that GKE makes of its own accord had no driver (GoogleCloudPlatform/container-engine-accelerators issue 407), and limits of names
+    that do not exist (hashicorp/terraform-provider-google issue 11589): there is no key for it, and Autopilot is named.
+    """
+    limits = {"mode": "standard", "autoprovisioning": {"nvidia.com/gpu": 4}}
+    assert "autopilot" in refused(said(clusters={"main": limits}))["clusters.main.autoprovisioning"]
+
+
 def test_fails_where_names_meet(said: Said) -> None:
     """Whoever has the name of another part could not be told from it in a bill."""
     found = refused(said(**{"main-system": L4, "main": L4}))
@@ -373,3 +438,17 @@ def test_pools_cost_their_nodes_at_most(said: Said, looked_at: Callable[..., Che
     assert month("main-system", "e2-standard-4 on-demand") == (730 * Decimal("0.1340228"), 3 * 730 * Decimal("0.1340228"))
     assert month("main-system", "node disk pd-balanced") == (5, 15)
     assert "one slice of 4x4" in lines["slice", "v5litepod-16 spot"].note
+
+
+def test_a_check_grows_as_pools_do(said: Said, looked_at: Callable[..., Checked]) -> None:
+    """Pools four and five take what pools two and three take, by what Python calls."""
+
+    def calls(count: int) -> int:
+        config = said(**{f"p{number}": L4 for number in range(count)})
+        profile = cProfile.Profile()
+        assert profile.runcall(looked_at, config).findings == []
+        return sum(one.callcount for one in profile.getstats())
+
+    looked_at(said(one=L4))  # what is read once
+    one, three, five = calls(1), calls(3), calls(5)
+    assert five - three <= 1.15 * (three - one)

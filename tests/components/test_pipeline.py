@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from infra.collect import collect
 from infra.components import pipeline_roles
 from infra.components.pipeline import SUBJECT_BYTES, PipelineSpec
+from infra.in_cluster import metrics_adapter
 from infra.stack import StackSpec
 from infra.stack_kinds import declare
 
@@ -125,6 +126,11 @@ def test_who_applies_may_grant_what_stacks_grant(base: dict[str, Any], stack_fil
     assert granted
     assert granted <= set(pipeline_roles.GRANTED)
     assert len(pipeline_roles.GRANTED) <= 10
+
+
+def test_who_applies_may_grant_what_apps_grant() -> None:
+    """Of what lives in a cluster, only the adapter of metrics has a role in the project."""
+    assert metrics_adapter.ROLE in pipeline_roles.GRANTED
 
 
 def test_roles_of_apis_that_nobody_calls_are_not_granted() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from costing import assuming, declared, estimated
 
-from infra.cost.estimate import LINES
+from infra.cost.estimate import LINES, estimate
 from infra.declared import UNKNOWN, Declared, Secret
 
 REGION = "us-central1"
@@ -52,6 +52,91 @@ GROUP = declared(
     "gcp:compute/instanceGroupManager:InstanceGroupManager",
     "group",
     {"name": "group", "zone": ZONE, "versions": [{"instanceTemplate": "template"}], "targetSize": 2},
+)
+POD = {
+    "nodeSelector": {"cloud.google.com/compute-class": "answers"},
+    "containers": [{"name": "a", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
+}
+TEMPLATE_OF_PODS = {"template": {"spec": POD}}
+KIND = {
+    "Pod": ("core/v1", POD),
+    "Deployment": ("apps/v1", {"replicas": 2} | TEMPLATE_OF_PODS),
+    "DaemonSet": ("apps/v1", TEMPLATE_OF_PODS),
+    "ReplicaSet": ("apps/v1", {"replicas": 2} | TEMPLATE_OF_PODS),
+    "StatefulSet": (
+        "apps/v1",
+        {"replicas": 2, "volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": "1Gi"}}}}]} | TEMPLATE_OF_PODS,
+    ),
+    "Job": ("batch/v1", {"parallelism": 2} | TEMPLATE_OF_PODS),
+    "CronJob": ("batch/v1", {"jobTemplate": {"spec": TEMPLATE_OF_PODS}}),
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", {"replicatedJobs": [{"replicas": 2, "template": {"spec": TEMPLATE_OF_PODS}}]}),
+    "LeaderWorkerSet": (
+        "leaderworkerset.x-k8s.io/v1",
+        {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": POD}}},
+    ),
+    **{
+        kind: (
+            "ray.io/v1",
+            {
+                key: {
+                    "headGroupSpec": TEMPLATE_OF_PODS,
+                    "workerGroupSpecs": [{"minReplicas": 0, "maxReplicas": 2, "numOfHosts": 2} | TEMPLATE_OF_PODS],
+                }
+            }
+            if key
+            else {"headGroupSpec": TEMPLATE_OF_PODS, "workerGroupSpecs": [{"replicas": 1} | TEMPLATE_OF_PODS]},
+        )
+        for kind, key in {"RayCluster": "", "RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
+    },
+    "Service": ("core/v1", {"type": "LoadBalancer"}),
+    "Ingress": ("networking.k8s.io/v1", {"ingressClassName": "gce"}),
+    "Gateway": (
+        "gateway.networking.k8s.io/v1",
+        {"gatewayClassName": "gke-l7-regional-external-managed", "listeners": [{"port": 80}]},
+    ),
+    "PersistentVolumeClaim": ("core/v1", {"storageClassName": "premium-rwo", "resources": {"requests": {"storage": "10Gi"}}}),
+    "ComputeClass": (
+        "cloud.google.com/v1",
+        {
+            "nodePoolConfig": {"ipType": "private"},
+            "priorities": [
+                {
+                    "machineType": "n1-standard-4",
+                    "gpu": {"type": "nvidia-tesla-t4", "count": 1},
+                    "spot": True,
+                    "location": {"zones": [ZONE]},
+                    "storage": {"bootDiskType": "pd-balanced", "bootDiskSize": 100, "localSSDCount": 1},
+                },
+                {
+                    "machineType": "n1-standard-4",
+                    "gpu": {"type": "nvidia-tesla-t4", "count": 1},
+                    "reservations": {"affinity": "Specific", "specific": [{"name": "r", "zones": [ZONE]}]},
+                },
+            ],
+        },
+    ),
+}
+IN_CLUSTER = [
+    Declared(f"kubernetes:{api}:{kind}", f"in-{kind}", {"metadata": {"name": "answers", "annotations": {"a": "b"}}, "spec": spec})
+    for kind, (api, spec) in KIND.items()
+]
+LIMIT = declared(
+    "kubernetes:autoscaling.x-k8s.io/v1beta1:CapacityQuota",
+    "limit",
+    {"spec": {"selector": {"matchLabels": {"cloud.google.com/compute-class": "answers"}}, "limits": {"resources": {"nodes": 2}}}},
+)
+SCALER = declared(
+    "kubernetes:autoscaling/v2:HorizontalPodAutoscaler",
+    "copies",
+    {
+        "metadata": {"name": "answers"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "answers"}, "minReplicas": 1, "maxReplicas": 3},
+    },
+)
+CLASS_OF = declared(
+    "kubernetes:storage.k8s.io/v1:StorageClass",
+    "made-of",
+    {"metadata": {"name": "premium-rwo"}, "provisioner": "pd.csi.storage.gke.io", "parameters": {"type": "pd-ssd"}},
 )
 SECRET = declared(
     "gcp:secretmanager/secret:Secret",
@@ -162,6 +247,10 @@ RICH = [
     declared("gcp:pubsub/topic:Topic", "topic", {"messageRetentionDuration": "86400s"}),
     declared("gcp:pubsub/subscription:Subscription", "subscription", {"retainAckedMessages": True, "bigqueryConfig": {"table": "x"}}),
     declared("gcp:logging/projectBucketConfig:ProjectBucketConfig", "logs", {"retentionDays": 30}),
+    *IN_CLUSTER,
+    LIMIT,
+    SCALER,
+    CLASS_OF,
 ]
 ODD: list[Any] = [
     UNKNOWN,
@@ -194,6 +283,12 @@ BESIDE = {
     "machine": ("disk", "nat"),
     "secret": ("version",),
     "version": ("secret",),
+    "in-ComputeClass": ("limit",),
+    "limit": ("in-ComputeClass",),
+    "copies": ("in-ComputeClass", "in-Deployment"),
+    "in-JobSet": ("in-ComputeClass",),
+    "in-RayCluster": ("in-ComputeClass",),
+    "made-of": ("in-PersistentVolumeClaim",),
     "dataset": ("table",),
     "table": ("dataset",),
 }
@@ -225,7 +320,8 @@ def test_no_input_however_odd_ends_an_estimate(resource: Declared) -> None:
     others = [one for one in RICH if one is not resource and one.name in BESIDE.get(resource.name, ())]
     for odd in ODD:
         for inputs in changed(dict(resource.inputs), odd):
-            result = estimated(Declared(resource.type, resource.name, inputs, resource.urn), *others, usage=USAGE, region=REGION)
+            one = Declared(resource.type, resource.name, inputs, resource.urn)
+            result = estimate([one, *others], USAGE, region=REGION, autopilot="Deployment" in resource.name)
             for line in result.lines:
                 assert line.status != "unknown" or line.note
                 if (month := line.usd_month) is not None:

@@ -60,8 +60,8 @@ class Region:
         for command in (["init", "--quiet"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "-m", "t"]):
             subprocess.run(["git", *command], cwd=folder, check=True)
 
-    def write(self, config: dict[str, Any]) -> None:
-        with (self.folder / "stacks" / f"Pulumi.{STACK}.yaml").open("w", encoding="utf-8") as file:
+    def write(self, config: dict[str, Any], stack: str = STACK) -> None:
+        with (self.folder / "stacks" / f"Pulumi.{stack}.yaml").open("w", encoding="utf-8") as file:
             YAML(typ="safe", pure=True).dump({"config": config}, file)
 
     def accelform(self, *arguments: str) -> Ran:

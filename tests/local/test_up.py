@@ -10,6 +10,8 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from infra.apps import AppsSpec
+from infra.errors import MachineError
 from infra.local import up
 from infra.sandbox import process
 
@@ -63,3 +65,21 @@ def test_fails_where_accelerators_would_be_made_anew() -> None:
     assert "`accelform:allow_replace: [serve]`" in str(caught.value)
     assert "main-system" not in str(caught.value)
     up.check_replaced("try", replaced, ["serve", "train"])
+
+
+def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Regions come first and go last, whatever they are called; one without the other is refused with the command that does."""
+    reference = {"type": "pulumi:pulumi:StackReference", "inputs": {"name": "organization/accelform/there"}}
+    states = {"a-apps": {"deployment": {"resources": [reference]}}, "there": {"deployment": {"resources": []}}, "new": None}
+    monkeypatch.setattr(up, "standing", lambda home: list(states))
+    monkeypatch.setattr(up, "_state", lambda place, stack: states[stack])
+    place = cast(up.Place, SimpleNamespace(home=None))
+    assert up.apps_first(place, ["there", "new", "a-apps"]) == ["a-apps", "there", "new"]
+    assert up.apps_first(place, ["a-apps"]) == ["a-apps"]
+    with pytest.raises(MachineError, match="fix: accelform down there a-apps"):
+        up.apps_first(place, ["there"])
+
+    apps = cast(AppsSpec, AppsSpec.model_construct(region_stack="there"))
+    up._check_regions({"a-apps": apps}, ["there"])
+    with pytest.raises(MachineError, match="fix: accelform up there a-apps"):
+        up._check_regions({"a-apps": apps}, ["elsewhere"])

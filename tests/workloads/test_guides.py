@@ -14,8 +14,10 @@ import pytest
 from ruamel.yaml import YAML
 
 from infra import names
+from infra.apps import AppsSpec
 from infra.catalog.accelerator import accelerator
 from infra.catalog.tpu import TpuShape
+from infra.in_cluster import metrics_adapter
 from infra.stack import StackSpec
 from workloads import embed_images, events, vision
 from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
@@ -90,6 +92,21 @@ def test_the_block_of_gke_is_accepted(base: dict[str, Any], stack_file: Callable
         assert f": {label}`" in text
     assert f"get-credentials {names.cluster('gke', 'shop')} --location {spec.region} " in text
     assert set(spec.usage.resources) == set(spec.node_pools)
+
+
+def test_what_the_guide_of_services_says_is_so() -> None:
+    """Of the example that it shows: what a copy does when it ends, by which gauge it scales, and where its adapter's image comes from."""
+    text = (GUIDES / "serve-on-gke.md").read_text(encoding="utf-8")
+    spec = AppsSpec.load(GUIDES.parent / "examples" / "Pulumi.gke-apps.yaml")
+    chat, scaled = spec.services["chat"], spec.services["recommend-a"].scale_on
+
+    assert [chat.leave(spot) for spot in (True, False)] == [(3, 8), (10, 30)]
+    assert "3 and 8 on Spot, 10 and 30 elsewhere" in text
+    assert spec.around.held("chat", chat) == chat.most == 4
+    assert scaled is not None
+    assert f"`{scaled.metric}`" in text
+    assert f"gcrane cp {metrics_adapter.PUBLISHED} {spec.around.images[metrics_adapter.KEY].partition('@')[0]}" in text
+    assert f"`{app.VARIANT_HEADER}`" in text
 
 
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:

@@ -1,4 +1,4 @@
-"""The plugin of the gcp provider: the official one where it is or can be fetched, else the stand-in of this project; which one is said."""
+"""The plugins of the official providers: each the official one where it is or can be fetched, else our stand-in; which one is said."""
 
 from __future__ import annotations
 
@@ -17,13 +17,41 @@ from typing import Literal
 from infra.local.engine import call, fetch, find
 from infra.local.engine.atomic import made_beside, put
 
-STAND_IN = Path(__file__).parents[1] / "gcp" / "plugin"
-PROGRAM = "pulumi-resource-gcp"
-"""What the official plugin's folder holds."""
 SETTINGS = "PulumiPlugin.yaml"
 """What the stand-in's folder holds."""
 REACH_SECONDS = 3.0
 INSTALL_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A provider that has a stand-in."""
+
+    name: Literal["gcp", "kubernetes"]
+
+    @property
+    def version(self) -> str:
+        """Of the SDK: it chooses the plugin."""
+        return metadata.version(f"pulumi-{self.name}")
+
+    @property
+    def folder(self) -> str:
+        """As the engine names it."""
+        return f"resource-{self.name}-v{self.version}"
+
+    @property
+    def program(self) -> str:
+        """What the official plugin's folder holds."""
+        return f"pulumi-resource-{self.name}"
+
+    @property
+    def stand_in(self) -> Path:
+        """The folder of the stand-in."""
+        return Path(__file__).parents[1] / self.name / "plugin"
+
+
+GCP, KUBERNETES = Package("gcp"), Package("kubernetes")
+EVERY = (GCP, KUBERNETES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,50 +62,45 @@ class Plugin:
     why: str
 
 
-def folder_name() -> str:
-    """As the engine names it: the version of the SDK chooses the plugin."""
-    return f"resource-gcp-v{metadata.version('pulumi-gcp')}"
-
-
 def user_home() -> Path:
     """PULUMI_HOME of the user's own runs."""
     return Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
 
 
-def installed(home: Path) -> Plugin | None:
+def installed(package: Package, home: Path) -> Plugin | None:
     """The plugin that a PULUMI_HOME holds."""
-    folder = home / "plugins" / folder_name()
-    if (folder / PROGRAM).is_file() and not folder.with_name(f"{folder.name}.partial").exists():
+    folder = home / "plugins" / package.folder
+    if (folder / package.program).is_file() and not folder.with_name(f"{folder.name}.partial").exists():
         return Plugin("official", f"{folder}")
     return Plugin("stand-in", f"{folder}") if (folder / SETTINGS).is_file() else None
 
 
-def gcp_plugin(home: Path, engine: find.Engine, *, site: str = fetch.SITE, stand_in: Path = STAND_IN) -> Plugin:
+def placed(package: Package, home: Path, engine: find.Engine, *, site: str = fetch.SITE, stand_in: Path | None = None) -> Plugin:
     """
-    Puts the gcp plugin into a PULUMI_HOME of ours, once, and says which one it is and why.
+    Puts a plugin into a PULUMI_HOME of ours, once, and says which one it is and why.
 
     A stand-in that is there stays, and is kept as this version has it: the plugin of a stack does not change because a network came.
     """
-    here = installed(home)
+    here, ours = installed(package, home), stand_in or package.stand_in
     if here is not None and here.kind == "official":
         return here
-    final = home / "plugins" / folder_name()
-    theirs = installed(user_home())
+    final = home / "plugins" / package.folder
+    theirs = installed(package, user_home())
     if theirs is not None and theirs.kind == "official":
-        _link(user_home() / "plugins" / folder_name(), final)
+        _link(user_home() / "plugins" / package.folder, final)
         return Plugin("official", f"found in {user_home()}")
     if here is not None:
-        _place(stand_in, final)
+        _place(ours, final)
         return Plugin("stand-in", f"it is here already; for the official one, remove {final}")
     try:
-        _install(home, engine, site)
+        _install(package, home, engine, site)
     except fetch.NotFetchedError as error:
-        _place(stand_in, final)
+        _place(ours, final)
         return Plugin("stand-in", f"the official one cannot be fetched: {error}")
     return Plugin("official", f"fetched from {site}")
 
 
-def _install(home: Path, engine: find.Engine, site: str) -> None:
+def _install(package: Package, home: Path, engine: find.Engine, site: str) -> None:
     """By the engine's own command, where the network answers."""
     if fetch.offline():
         raise fetch.NotFetchedError(f"{fetch.OFFLINE} is set")
@@ -85,7 +108,7 @@ def _install(home: Path, engine: find.Engine, site: str) -> None:
     env: Mapping[str, str] = os.environ | {"PULUMI_HOME": str(home), "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         done = call.call(
-            ["plugin", "install", "resource", "gcp", metadata.version("pulumi-gcp")],
+            ["plugin", "install", "resource", package.name, package.version],
             engine=engine,
             env=env,
             folder=home,
@@ -93,7 +116,7 @@ def _install(home: Path, engine: find.Engine, site: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise fetch.NotFetchedError(f"pulumi plugin install did not end within {INSTALL_SECONDS:g} s") from None
-    there = installed(home)
+    there = installed(package, home)
     if done.returncode or there is None or there.kind != "official":
         said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["it is not there afterwards"]
         raise fetch.NotFetchedError(f"pulumi plugin install: {said[0]}")

@@ -11,6 +11,7 @@ import httpx
 from infra.local.gcp import config, types
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.rest import Client
+from infra.local.kubernetes import find as objects
 from infra.provider.calls import CALL_SECONDS
 from infra.provider.google import Google, Settings
 from infra.provider.resources import RESOURCES
@@ -22,10 +23,13 @@ from infra.sandbox.endpoints import provider_config
 def in_sandbox(base: str) -> Callable[[str, Mapping[str, Any]], str | None]:
     """
     Answers, for a type token and checked inputs, the id that such a resource has; empty where it is not there; None where that cannot be
-    told: the type is neither in the table nor the accelform provider's, or several look alike.
+    told: the type is neither in the table nor the accelform provider's, or several look alike. An object in a cluster is named by its
+    inputs alone.
     """
 
     def find(token: str, inputs: Mapping[str, Any]) -> str | None:
+        if token.startswith("kubernetes:"):
+            return objects.id_of(token, inputs)
         row = types.TABLE.get(token)
         plain: dict[str, Any] = without_defaults(dict(inputs))
         wait = threading.Event().wait

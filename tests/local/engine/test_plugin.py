@@ -1,4 +1,4 @@
-"""The plugin of the gcp provider: official where it can be, else the stand-in, and always said."""
+"""The plugins of the official providers: official where they can be, else the stand-ins, and always said."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from infra.local.engine import find, plugin
-from infra.local.engine.plugin import Plugin, gcp_plugin, installed
+from infra.local.engine.plugin import EVERY, GCP, Plugin, installed, placed
 
 
 class Machine:
@@ -35,14 +35,14 @@ class Machine:
         self.engine.path.chmod(0o755)
 
     def place(self) -> Plugin:
-        return gcp_plugin(self.home, self.engine, site=self.site, stand_in=self.stand_in)
+        return placed(GCP, self.home, self.engine, site=self.site, stand_in=self.stand_in)
 
     @property
     def folder(self) -> Path:
-        return self.home / "plugins" / plugin.folder_name()
+        return self.home / "plugins" / GCP.folder
 
 
-OFFICIAL = f"mkdir -p $PULUMI_HOME/plugins/{plugin.folder_name()} && touch $PULUMI_HOME/plugins/{plugin.folder_name()}/pulumi-resource-gcp"
+OFFICIAL = f"mkdir -p $PULUMI_HOME/plugins/{GCP.folder} && touch $PULUMI_HOME/plugins/{GCP.folder}/pulumi-resource-gcp"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def network(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def official(home: Path) -> Path:
-    folder = home / "plugins" / plugin.folder_name()
+    folder = home / "plugins" / GCP.folder
     folder.mkdir(parents=True)
     (folder / "pulumi-resource-gcp").write_text("official", encoding="utf-8")
     return folder
@@ -149,4 +149,13 @@ def test_a_half_installed_one_does_not_count(machine: Machine) -> None:
     """The engine marks what it has not finished."""
     folder = official(machine.user)
     folder.with_name(f"{folder.name}.partial").touch()
-    assert installed(machine.user) is None
+    assert installed(GCP, machine.user) is None
+
+
+@pytest.mark.parametrize("package", EVERY, ids=lambda package: package.name)
+def test_each_has_its_stand_in(package: plugin.Package, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is put where the engine looks for the SDK's version, and is what this project ships."""
+    monkeypatch.setenv("ACCELFORM_OFFLINE", "1")
+    assert placed(package, machine.home, machine.engine).kind == "stand-in"
+    folder = machine.home / "plugins" / f"resource-{package.name}-v{plugin.metadata.version(f'pulumi-{package.name}')}"
+    assert (folder / "__main__.py").read_bytes() == (package.stand_in / "__main__.py").read_bytes()

@@ -281,6 +281,77 @@ def test_a_pool_without_capacity_is_kept_as_it_is(standing: Region, driver: Driv
     assert Decoded(failed.value.detail.properties).values["nodeCount"] == 1
 
 
+@pytest.mark.parametrize("state", ["RUNNING", "PROVISIONING", "RECONCILING", "STOPPING", "ERROR", "RUNNING_WITH_ERROR"])
+def test_a_pool_goes_whatever_its_state(standing: Region, driver: Driver, state: str) -> None:
+    """One that is being made, changed or taken away is waited for; one that failed, wholly or in part, is taken away with what it has."""
+    cloud, path = standing.cloud, f"v1beta1/projects/{P}/locations/us-east5/clusters/c/nodePools"
+    wide = {"ERROR": ["us-east5-b"], "RUNNING_WITH_ERROR": ["us-east5-a", "us-east5-b"]}.get(state, ["us-east5-a"])
+    pool = {"name": "p", "locations": wide, "initialNodeCount": 1, "config": {"machineType": "ct6e-standard-1t"}}
+
+    def ask(http: str, where: str, body: dict[str, Any]) -> Any:
+        answer = cloud.handle(Request(http, "container.googleapis.com", where, content=json.dumps(body).encode()))
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    if len(wide) > 1 or state == "ERROR":
+        cloud.faults.add(Fault(do="stockout", zone="us-east5-b"))
+    ask("POST", path, {"nodePool": pool})
+    if state != "PROVISIONING":
+        cloud.clock.advance(3600)
+        cloud.catch_up()
+    if state == "RECONCILING":
+        ask("POST", f"{path}/p:setSize", {"nodeCount": 2})
+    if state == "STOPPING":
+        ask("DELETE", f"{path}/p", {})
+    name = f"projects/{P}/locations/us-east5/clusters/c/nodePools/p"
+    found = cloud.store.get("container.googleapis.com", name)
+    assert found is not None
+    assert found["status"] == state
+    driver.delete(POOL, name, {})
+    cloud.faults.clear()
+    assert not [one["name"] for one in cloud.resources() if "/nodePools/" in one["name"] or "/instances/" in one["name"]]
+
+
+def test_more_clients_of_a_gpu_or_another_driver_replace_its_pool(driver: Driver) -> None:
+    """
+    Google's API could change them in place, the provider cannot: hashicorp/terraform-provider-google issue 23248,
+    GoogleCloudPlatform/magic-modules pull request 18493.
+    """
+
+    def pool(driver_version: str, clients: int) -> dict[str, Any]:
+        gpu = {
+            "type": "nvidia-l4",
+            "count": 1,
+            "gpuDriverInstallationConfig": {"gpuDriverVersion": driver_version},
+            "gpuSharingConfig": {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": clients},
+        }
+        return driver.checked(POOL, SPOT | config(machineType="g2-standard-4", guestAccelerators=[gpu]))
+
+    for new, last in (
+        (pool("INSTALLATION_DISABLED", 4), "gpuSharingConfig.maxSharedClientsPerGpu"),
+        (pool("LATEST", 2), "gpuDriverInstallationConfig.gpuDriverVersion"),
+    ):
+        diff = driver.diff(POOL, pool("INSTALLATION_DISABLED", 2), new)
+        assert list(diff.replaces) == ["nodeConfig"]
+        assert f"nodeConfig.guestAccelerators[0].{last}" in diff.detailedDiff
+
+
+def test_calls_grow_as_pools_do(standing: Region, driver: Driver) -> None:
+    """Four pools one after the other ask four times what one asks, whatever stands already."""
+
+    def calls(count: int) -> int:
+        standing.cloud.calls.clear()
+        for number in range(count):
+            made = make(driver, POOL, SPOT | {"name": f"p{number}"})
+            driver.read(POOL, made.id, made.state, made.inputs)
+        asked = len(standing.cloud.calls)
+        for number in range(count):
+            driver.delete(POOL, f"projects/{P}/locations/us-east5/clusters/c/nodePools/p{number}", {})
+        return asked
+
+    assert calls(4) <= 4 * calls(1)
+
+
 @pytest.mark.usefixtures("clean")
 def test_a_busy_cluster_is_waited_for(standing: Region, driver: Driver, cluster: Thing) -> None:
     """Google refuses what meets a running operation, and the provider asks again."""

@@ -7,9 +7,11 @@ from typing import Any
 import echo
 import httpx
 import pytest
+import region
 from pulumi.runtime.proto import provider_pb2
 
 from infra.provider.values import Decoded, encode
+from infra.sandbox.faults import Fault
 
 NETWORK = "gcp:compute/network:Network"
 INSTANCE = "gcp:compute/instance:Instance"
@@ -363,3 +365,27 @@ def test_a_nat_leaves_its_neighbours_alone() -> None:
     driver.delete(token, answer.id, Decoded(answer.properties).values)
     assert cloud.kept[router]["nats"] == [{"name": "other"}]
     assert driver.read(token, answer.id, Decoded(answer.properties).values).id == ""
+
+
+def test_a_machine_without_capacity_leaves_nothing_that_costs() -> None:
+    """
+    Its boot disk comes with it, and it has no address: after a stock-out there is no disk and no address to pay or to block a destroy
+    (bacalhau-project/bacalhau issue 919), and the next run makes it.
+    """
+    here = region.Region()
+    driver = here.driver()
+    subnet = {"name": "subnet", "region": "us-east5", "network": region.NETWORK, "ipCidrRange": "10.0.0.0/20"}
+    for token, inputs in ((NETWORK, {"name": "net", "autoCreateSubnetworks": False}), (SUBNETWORK, subnet)):
+        driver.create(token, driver.checked(token, inputs))
+    image = "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e"
+    wanted = {"bootDisk": {"initializeParams": {"image": image, "size": 100}}, "networkInterfaces": [{"subnetwork": region.SUBNETWORK}]}
+    inputs = driver.checked(INSTANCE, AN_INSTANCE | wanted)
+    here.cloud.faults.add(Fault(do="stockout"))
+    with pytest.raises(echo.AbortedError, match="enough resources") as error:
+        driver.create(INSTANCE, inputs)
+    assert error.value.detail is None
+    words = {one["name"].split("/")[-2] for one in here.cloud.resources() if not one["own"]}
+    assert not words & {"instances", "disks", "addresses"}
+    here.cloud.faults.clear()
+    assert driver.create(INSTANCE, inputs).id
+    here.cloud.store.close()

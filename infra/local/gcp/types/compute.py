@@ -148,6 +148,17 @@ GLOBAL_ADDRESS = ResourceType(
 )
 
 
+ADDRESS = ResourceType(
+    "gcp:compute/address:Address",
+    "compute",
+    f"{REGIONAL}/addresses/{{name}}",
+    defaults={"addressType": "EXTERNAL"},
+    computed=("address", "network", "networkTier", "prefixLength", "purpose", "subnetwork"),
+    fields=(Field("region", codec=REGION),),
+    updates=(SET_LABELS,),
+)
+
+
 def disk_type(value: Any, names: Names) -> str:
     """The link of a disk type in the zone."""
     return f"projects/{names['project']}/zones/{names['zone']}/diskTypes/{last(value)}"
@@ -237,6 +248,7 @@ ROWS = (
     ROUTER_NAT,
     FIREWALL,
     RESOURCE_POLICY,
+    ADDRESS,
     GLOBAL_ADDRESS,
     DISK,
     RESIZE_REQUEST,

@@ -280,6 +280,7 @@ def preempt(cloud: Cloud, name: str, body: Body) -> None:
     Sources: https://docs.cloud.google.com/compute/docs/instances/create-use-spot, "detect preemption"; a log entry quoted in the public
     repository of spot-interruption-exporter.
     """
+    cloud.use.taken_away(name)
     deletes = _deletes(body)
     if deletes:
         remove_disks(cloud, body)

@@ -1,7 +1,8 @@
 """
 Google Kubernetes Engine: clusters and node pools, without what runs in them.
 
-Nodes are machines of Compute Engine, in groups with managers. Nothing answers at a cluster's endpoint.
+Nodes are machines of Compute Engine, in groups with managers. At the DNS name of a cluster's control plane its Kubernetes API answers
+(`services/kubernetes`); nothing does at its addresses.
 """
 
 from __future__ import annotations

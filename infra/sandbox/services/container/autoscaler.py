@@ -1,8 +1,9 @@
 """
 The autoscaler: gives a pool as many nodes as its pods want, within its limits, and takes away those that nobody wants any more.
 
-There are no pods here: `POST /sandbox/loads` says how many nodes they want, `{"node_pool": "projects/P/locations/L/clusters/C/nodePools/N",
-"nodes": 3}`. The minimum is what it goes down to; it adds none. Source: terraform-google-kubernetes-engine issue 1517.
+`POST /sandbox/loads` says how many nodes pods want, `{"node_pool": "projects/P/locations/L/clusters/C/nodePools/N", "nodes": 3}`. Of a pool
+of which nobody says so the pods of its cluster do (`services/kubernetes/scaler.py`). The minimum is what it goes down to; it adds none.
+Source: terraform-google-kubernetes-engine issue 1517.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ def clear(cloud: Cloud) -> None:
     cloud.store.set_fact(FACT, {})
 
 
+def is_declared(cloud: Cloud, name: str) -> bool:
+    """Whether somebody said how many nodes a pool is to have: what its pods ask for is not looked at then."""
+    return name in _loads(cloud)
+
+
 def settle(cloud: Cloud) -> None:
     for name in list(_loads(cloud)):
         _look(cloud, name)
@@ -91,9 +97,9 @@ def _look(cloud: Cloud, name: str) -> None:
     if wanted > has:
         short = _grow(cloud, body, wanted)
         _later(cloud, name, load, BACKOFF_SECONDS if short else None)
-    elif max(wanted, _least(body)) < has:
+    elif max(wanted, least(body)) < has:
         if "next" in load:  # it was unneeded for long enough
-            groups.resize(cloud, body, _fewer(body, sizes, has - max(wanted, _least(body))))
+            groups.resize(cloud, body, _fewer(body, sizes, has - max(wanted, least(body))))
             _later(cloud, name, load, None)
         else:
             _later(cloud, name, load, UNNEEDED_SECONDS)
@@ -112,20 +118,22 @@ def _wanted(body: Body, nodes: int) -> int:
     shape = ways.slice_of(body)
     if shape is not None:
         return shape.hosts if nodes else 0
-    return min(nodes, _most(body))
+    return min(nodes, most(body))
 
 
-def _most(body: Body) -> int:
+def most(body: Body) -> int:
+    """Nodes of a pool at most."""
     scaling = body["autoscaling"]
     return int(scaling.get("totalMaxNodeCount") or scaling.get("maxNodeCount", 0) * len(body["locations"]))
 
 
-def _least(body: Body) -> int:
+def least(body: Body) -> int:
+    """Nodes of a pool that it goes down to."""
     scaling = body["autoscaling"]
     return int(scaling.get("totalMinNodeCount") or scaling.get("minNodeCount", 0) * len(body["locations"]))
 
 
-def _room(body: Body) -> int:
+def room(body: Body) -> int:
     """Nodes of one zone at most."""
     scaling = body["autoscaling"]
     return int(scaling.get("totalMaxNodeCount") or scaling.get("maxNodeCount", 0))
@@ -135,10 +143,10 @@ def _more(body: Body, sizes: dict[str, int], count: int, dry: set[str]) -> dict[
     """Zone -> nodes, with some more: where there are fewest, or, with ANY, in the first. Source: NodePoolAutoscaling.locationPolicy."""
     sizes = dict(sizes)
     for _ in range(count):
-        zones = [zone for zone in body["locations"] if zone not in dry and sizes[zone] < _room(body)]
+        zones = [zone for zone in body["locations"] if zone not in dry and sizes[zone] < room(body)]
         if not zones:
             break
-        sizes[zones[0] if _any(body) else min(zones, key=lambda zone: sizes[zone])] += 1
+        sizes[zones[0] if is_any(body) else min(zones, key=lambda zone: sizes[zone])] += 1
     return sizes
 
 
@@ -147,11 +155,12 @@ def _fewer(body: Body, sizes: dict[str, int], count: int) -> dict[str, int]:
     sizes = dict(sizes)
     for _ in range(count):
         zones = [zone for zone, size in sizes.items() if size]
-        sizes[zones[-1] if _any(body) else max(zones, key=lambda zone: sizes[zone])] -= 1
+        sizes[zones[-1] if is_any(body) else max(zones, key=lambda zone: sizes[zone])] -= 1
     return sizes
 
 
-def _any(body: Body) -> bool:
+def is_any(body: Body) -> bool:
+    """Whether nodes come in any zone, the first of them first."""
     return bool(body["autoscaling"].get("locationPolicy") == "ANY")
 
 
@@ -164,10 +173,10 @@ def _grow(cloud: Cloud, body: Body, wanted: int) -> bool:
         if more == sizes:
             return sum(sizes.values()) < wanted
         groups.resize(cloud, body, more)
-        dry |= _give_up(cloud, body)
+        dry |= give_up(cloud, body)
 
 
-def _give_up(cloud: Cloud, body: Body) -> set[str]:
+def give_up(cloud: Cloud, body: Body) -> set[str]:
     """Takes back what a zone does not have. Answers which zones those are."""
     dry = set()
     for name in groups.managers_of(body):

@@ -149,6 +149,23 @@ def resize(cloud: Cloud, body: Body, sizes: dict[str, int]) -> None:
         managers.reach(inside, manager, sizes[zone])
 
 
+def take(cloud: Cloud, body: Body, machines: set[str]) -> None:
+    """Takes machines of a pool away, by their names, and makes its groups smaller by them."""
+    for name in managers_of(body):
+        manager = cloud.store.get(links.HOST, name)
+        if manager is None:
+            continue
+        inside = _inside(cloud, name)
+        items = groups.members(inside, _group(name))
+        gone = [item for item in items if links.last(item["instance"]) in machines]
+        if not gone:
+            continue
+        groups.keep_members(inside, _group(name), [item for item in items if item not in gone] + gone)
+        manager = manager | {"targetSize": manager["targetSize"] - len(gone)}
+        cloud.store.put(links.HOST, name, manager)
+        managers.reach(inside, manager, manager["targetSize"])
+
+
 def remove(cloud: Cloud, body: Body, zones: list[str] | None = None) -> None:
     """Takes a pool's machines, groups and templates away. *zones*: of those only."""
     gone = [name for name in managers_of(body) if zones is None or name.split("/")[3] in zones]

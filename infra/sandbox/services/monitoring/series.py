@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from infra.sandbox import filters, lists, verbs
@@ -16,6 +18,9 @@ from infra.sandbox.schema import without_empty
 from infra.sandbox.service import Body, Call, Kind
 from infra.sandbox.services.monitoring import shared
 from infra.sandbox.services.monitoring.shared import HOST
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
 
 POINTS = "points"
 """Where points are kept: beside the resources, since they are none."""
@@ -128,22 +133,24 @@ def read(call: Call) -> Any:
     if not until:
         raise shared.required("interval.end_time")
     start, end = _seconds(call.query.get("interval.startTime") or until), _seconds(until)
-    found = []
-    for key, body in call.cloud.store.items(POINTS, f"projects/{call.project}/timeSeries"):
+    found = [_series(call, body, points, end) for body, points in fitting(call.cloud, call.project, terms, start, end)]
+    return {"timeSeries": found} if found else {}
+
+
+def fitting(cloud: Cloud, project: str, terms: list[re.Match[str]], start: float, end: float) -> Iterator[tuple[Body, list[Body]]]:
+    """Series of a project that fit a filter, those that were written and those of declared loads, with their points, oldest first."""
+    for key, body in cloud.store.items(POINTS, f"projects/{project}/timeSeries"):
         if not filters.fits(body, terms, part=True):
             continue
-        points = [point for _, point in call.cloud.store.items(POINTS, key) if _inside(point, start, end)]
-        if points:
-            found.append(_series(call, body, points, end))
-    for one in call.cloud.loads.series(call.project):
-        if filters.fits(one.identity, terms, part=True) and (made := one.points(start, min(end, call.now))):
+        if points := [point for _, point in cloud.store.items(POINTS, key) if _inside(point, start, end)]:
+            yield body, points
+    for one in chain(cloud.loads.series(project), cloud.use.series(project)):
+        if filters.fits(one.identity, terms, part=True) and (made := one.points(start, min(end, cloud.moment))):
             points = [
                 {"interval": {"startTime": _moment(point["start"]), "endTime": _moment(point["end"])}, "value": point["value"]}
                 for point in made
             ]
-            body = {**one.identity, "metricKind": "DELTA", "valueType": one.value_type}
-            found.append(_series(call, body, points, end))
-    return {"timeSeries": found} if found else {}
+            yield {**one.identity, "metricKind": one.kind, "valueType": one.value_type} | ({"unit": one.unit} if one.unit else {}), points
 
 
 def _inside(point: Body, start: float, end: float) -> bool:

@@ -88,6 +88,7 @@ def settle(cloud: Cloud) -> None:
         elif body.get("state") == "DELETING" and body.get("queuedResource", name) not in every:
             cloud.remove(HOST, name)  # by the force of a delete that has ended
         elif body.get("state") == "READY" and _is_spot(body) and cloud.faults.preempts(f"{HOST}/{name}"):
+            cloud.use.taken_away(name)
             cloud.store.put(HOST, name, body | {"state": "PREEMPTED"})
 
 

@@ -1,0 +1,39 @@
+"""What a stack file excepts from a rule, by name and until a day."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated
+
+from pydantic import AfterValidator, StringConstraints
+
+from infra.confirmed import reason
+from infra.errors import nearest
+from infra.policy.excepted import Excepted
+from infra.spec import Sentence, Spec, problem
+
+
+def _rule(value: str) -> str:
+    from infra.policy.rules import RULES
+
+    names = [rule.name for rule in RULES]
+    if value not in names:
+        raise problem("is no rule", allowed=nearest(value, names) or names)
+    return value
+
+
+class ExceptionSpec(Spec):
+    """One rule that need not hold of one resource, until a day."""
+
+    rule: Annotated[str, StringConstraints(strict=True), AfterValidator(_rule)]
+    """Name of the rule, as `accelform check` prints it."""
+    resource: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
+    """Name of the resource, as the finding has it."""
+    until: dt.date
+    """The last day of it, in UTC. From the next on the rule holds again."""
+    because: Annotated[Sentence, AfterValidator(reason)]
+    """Why: a sentence for whoever reads the file next."""
+
+    @property
+    def exception(self) -> Excepted:
+        return Excepted(self.rule, self.resource, self.until)

@@ -1,0 +1,91 @@
+"""
+What runs by itself in a cluster: controllers look at its objects until none has anything left to do, and say when they want to look again.
+
+They run after every write, and whenever the clock passes a moment that one of them waits for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from infra.sandbox.services.container import parts
+from infra.sandbox.services.kubernetes import garbage, jobs, jobsets, namespaces, pods, scaler, scheduler, workloads
+from infra.sandbox.services.kubernetes.objects import ANSWERS, STORED, Cluster
+from infra.sandbox.services.kubernetes.view import View
+
+if TYPE_CHECKING:
+    from infra.sandbox.cloud import Cloud
+
+ROUNDS = 100
+"""After so many, one controller undoes what another one does: nothing more is to be had of it."""
+ORDER: tuple[Callable[[View], None], ...] = (
+    namespaces.run,
+    garbage.run,
+    jobs.cron,
+    jobsets.run,
+    jobsets.leaders,
+    jobs.run,
+    workloads.deployments,
+    workloads.replica_sets,
+    workloads.stateful_sets,
+    workloads.daemon_sets,
+    scheduler.run,
+    scaler.run,
+    pods.run,
+)
+"""Each of them finds what those before it have made."""
+
+
+def settle(cloud: Cloud) -> None:
+    """Has the controllers of every cluster look, where anything that they look at has changed."""
+    if not cloud.kubernetes.changed:
+        return
+    for name in cloud.store.fact(f"{STORED}/clusters") or []:
+        if cloud.store.get(parts.HOST, name) is None:
+            _forget(cloud, name)
+        else:
+            run(Cluster(cloud, name))
+    cloud.kubernetes.changed = False
+
+
+def wakes(cloud: Cloud, name: str) -> None:
+    """Has the controllers of the cluster of that name look."""
+    before = cloud.kubernetes.changed
+    run(Cluster(cloud, name))
+    cloud.kubernetes.changed = before
+
+
+def run(cluster: Cluster) -> None:
+    """Has the controllers of one cluster look, until nothing is left to do now."""
+    if cluster.body.get("status") not in ANSWERS:
+        return
+    view = View(cluster)
+    for _ in range(ROUNDS):
+        before = view.writes
+        view.begin()
+        for controller in ORDER:
+            controller(view)
+        if view.writes == before:
+            break
+    cluster.cloud.store.set_timer(STORED, cluster.name, view.wakes)
+
+
+def _forget(cloud: Cloud, name: str) -> None:
+    """The objects of a cluster go with it."""
+    cloud.store.delete(STORED, name)
+    cloud.store.set_fact(f"{STORED}/made/{name}", None)
+    known = cloud.store.fact(f"{STORED}/clusters") or []
+    cloud.store.set_fact(f"{STORED}/clusters", [one for one in known if one != name])
+
+
+class Watch:
+    """Whether anything changed since the controllers looked. In memory: a new server looks once at all."""
+
+    def __init__(self) -> None:
+        self.changed = True
+
+    def saw(self, service: str, name: str) -> None:
+        """Told of every resource that is made, changed or removed."""
+        if service in (STORED, parts.HOST) or "/members/" in name or "/instances/" in name:
+            self.changed = True
