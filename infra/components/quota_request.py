@@ -86,11 +86,11 @@ class QuotaRequest(pulumi.ComponentResource):
     @property
     def granted(self) -> pulumi.Output[dict[str, object]]:
         """What was asked for, and what became of it, as it was when the engine looked last."""
-        return pulumi.Output.all(self.preference.quota_config, self.preference.reconciling).apply(
+        config = self.preference.quota_config.apply(
             lambda found: {
-                "wanted": found[0].preferred_value,
-                "granted": found[0].granted_value or None,
-                "pending": bool(found[1]),
-                "detail": found[0].state_detail or "",
+                "wanted": found.preferred_value,
+                "granted": found.granted_value or None,
+                "detail": found.state_detail or "",
             }
         )
+        return pulumi.Output.all(config, self.preference.reconciling).apply(lambda found: {**found[0], "pending": bool(found[1])})

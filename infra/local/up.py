@@ -144,12 +144,21 @@ def last_first(place: Place, stacks: Sequence[str]) -> list[str]:
 
 
 def in_turn(stacks: Sequence[str], reads: Mapping[str, Container[str]]) -> list[str]:
-    """Each of the stacks after all those that read it. Of a circle, which only a hand-made state has, all that is left comes at once."""
-    left, order = list(stacks), []
-    while left:
-        free = [one for one in left if not any(one in reads.get(other, ()) for other in left if other != one)] or left
-        order += free
-        left = [one for one in left if one not in free]
+    """Each of the stacks after all of them that read it; of a circle, which only a hand-made state has, each once."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def take(stack: str) -> None:
+        if stack in seen:
+            return
+        seen.add(stack)
+        for other in stacks:
+            if stack in reads.get(other, ()):
+                take(other)
+        order.append(stack)
+
+    for one in stacks:
+        take(one)
     return order
 
 
