@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+from ruamel.yaml import YAML
 
 from infra import stack_kinds
 from infra.check import Checked, StackFile, check
 from infra.collect import collect
 from infra.errors import SpecError
 from infra.foundation import EVERY, FoundationSpec
+from infra.program import CHANNELS
 from infra.stack import StackSpec
 
+ROOT = Path(__file__).parent.parent
 Write = Callable[..., Path]
 
 PIPELINE = {"repository": "shop/ml", "repository_id": 123, "owner_id": 45, "environment": "production"}
@@ -182,3 +187,30 @@ def test_fails_on_what_a_foundation_cannot_have(
 def test_foundations_are_made_first(foundation: dict[str, Any], region: dict[str, Any], stack_file: Write) -> None:
     files = [StackFile("here", stack_file(region, "here")), StackFile("once", stack_file(foundation, "once"))]
     assert [one.stack for one in stack_kinds.in_order(files)] == ["once", "here"]
+
+
+def test_the_guide_is_so(foundation: dict[str, Any], region: dict[str, Any], stack_file: Write) -> None:
+    """Its parts of files are taken as they stand, its outputs are those of the program, and its APIs and rights are those that are needed."""
+    text = (ROOT / "docs" / "guides" / "foundation.md").read_text(encoding="utf-8")
+    whole, named = (YAML(typ="safe", pure=True).load(part) for part in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    spec = the_foundation(stack_file(foundation | whole, "foundation"))
+    stack_kinds.load(stack_file(region | named, "here"))
+    assert spec.pipeline
+    assert spec.pipeline.applies == "repo:shop@987654/ml@123456789:environment:production"
+
+    program = (ROOT / "infra" / "foundation_program.py").read_text(encoding="utf-8")
+    told = {name for row in re.findall(r"^\| (`[a-z_`, ]+`) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    made = {*re.findall(r'pulumi\.export\("(\w+)"', program), CHANNELS}
+    assert told == made - {"cloud", "project", "project_number", "region"}
+    first = set(re.findall(r"(\w+)\.googleapis\.com", text.partition("enable ")[2].partition("`")[0]))
+    assert first == {"cloudresourcemanager", "serviceusage", "cloudbilling", "billingbudgets"}
+    assert first <= set(EVERY)
+
+
+def test_an_editor_takes_the_example_and_no_key_of_another_kind() -> None:
+    schema = json.loads((ROOT / "stacks" / "stack.schema.json").read_text(encoding="utf-8"))
+    document = YAML(typ="safe", pure=True).load((ROOT / "docs" / "examples" / "Pulumi.foundation.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(document, schema)
+    document["config"]["accelform:tpu_slices"] = {}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
