@@ -101,7 +101,8 @@ class FoundationSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        return super().context(fields, file, folder) | {"beside": dict(_regions(fields.get("project"), folder))}
+        said = {"notify": fields.get("notify"), "beside": dict(_regions(fields.get("project"), folder))}
+        return super().context(fields, file, folder) | said
 
 
 def _regions(project: object, folder: Path | None) -> Iterator[tuple[str, StackSpec | SpecError]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from ruamel.yaml import YAML
 from infra import stack_kinds
 from infra.check import Checked, StackFile, check
 from infra.collect import collect
+from infra.components import pipeline_roles
 from infra.errors import SpecError
 from infra.foundation import EVERY, FoundationSpec
 from infra.program import CHANNELS
 from infra.stack import StackSpec
 
 ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "docs" / "examples" / "Pulumi.foundation.yaml"
 Write = Callable[..., Path]
 
 PIPELINE = {"repository": "shop/ml", "repository_id": 123, "owner_id": 45, "environment": "production"}
@@ -92,6 +95,9 @@ def test_a_region_with_a_foundation_holds_nothing_of_the_projects(
     declared = collect(lambda: stack_kinds.declare(spec, "here"), "here")
     kinds = [one.type.rpartition(":")[2] for one in declared]
     assert (kinds.count("Budget"), kinds.count("NotificationChannel"), kinds.count("StackReference")) == (0, 1, 1)
+    granted = {one.inputs["role"] for one in declared if one.type == "gcp:projects/iAMMember:IAMMember"}
+    assert granted
+    assert granted <= set(pipeline_roles.GRANTED)  # or who applies could not make it
     alerts = [one for one in declared if one.type.endswith(":AlertPolicy")]
     assert {len(one.inputs["notificationChannels"]) for one in alerts} == {2}
 
@@ -165,6 +171,10 @@ def test_what_is_wrong_beside_a_foundation_is_told(foundation: dict[str, Any], r
             {"budgets": {"m": {"amount": "9 USD", "spend": "after-credits", "period": {"from": "2026-12-01", "until": "2026-12-31"}}}},
             {"budgets": "none counts the whole project, every month"},
         ),
+        (
+            {"budgets": {"m": {"amount": "9 USD", "mail_billing_admins": False}}},
+            {"budgets.m.mail_billing_admins": "nobody would get the mail"},
+        ),
         ({"pipeline": None}, {"pipeline": "says nothing"}),
         ({"apis": ["redis"]}, {"apis.0": '"redis" is not the name of an API'}),
         (
@@ -209,8 +219,22 @@ def test_the_guide_is_so(foundation: dict[str, Any], region: dict[str, Any], sta
 
 def test_an_editor_takes_the_example_and_no_key_of_another_kind() -> None:
     schema = json.loads((ROOT / "stacks" / "stack.schema.json").read_text(encoding="utf-8"))
-    document = YAML(typ="safe", pure=True).load((ROOT / "docs" / "examples" / "Pulumi.foundation.yaml").read_text(encoding="utf-8"))
-    jsonschema.validate(document, schema)
+    document = YAML(typ="safe", pure=True).load(EXAMPLE.read_text(encoding="utf-8"))
+    editor = jsonschema.Draft202012Validator(schema)
+    assert editor.is_valid(document)
     document["config"]["accelform:tpu_slices"] = {}
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema)
+    assert not editor.is_valid(document)
+
+
+def test_the_example_costs_what_is_counted_by_hand() -> None:
+    """
+    A key version 0.06 and 100,000 operations with it, ten times 0.03; 1 GiB of states at 0.02; 10,000 writes at 0.05, 100,000 reads at
+    0.04; 1 GiB to the internet at 0.12. A low month has a thousand of each operation, and nothing else but the key.
+    """
+    checked = check(StackFile("foundation", EXAMPLE))
+    low, expected, high = checked.estimate.total
+    assert checked.estimate.complete
+    assert expected == Decimal("0.06") + 10 * Decimal("0.03") + Decimal("0.02") + Decimal("0.05") + Decimal("0.04") + Decimal("0.12")
+    assert low == Decimal("0.06") + Decimal("0.1") * Decimal("0.03") + Decimal("0.005") + Decimal("0.0004")
+    assert high == Decimal("0.06") + 100 * Decimal("0.03") + 10 * Decimal("0.02") + Decimal("0.5") + Decimal("0.4") + 20 * Decimal("0.12")
+    assert (checked.findings, dict(checked.budgets)) == ([], {})

@@ -41,6 +41,7 @@ MAPPING = {
 }
 """What Google's audit logs and conditions can read of a token."""
 
+BRANCH = r"(?!/|refs/)(?!.*//)(?!.*\.\.)[A-Za-z0-9._/-]{1,100}(?<!/)"
 ID_MAX = 10**15
 Id = Annotated[WholeNumber, Field(ge=1, le=ID_MAX)]
 Text = StringConstraints(strict=True)
@@ -63,9 +64,7 @@ class PipelineSpec(Spec):
         str, Text, pattern(r"[A-Za-z0-9._-]{1,100}", "is not the name of an environment (letters, digits, ., _ and -)", "production")
     ]
     """Environment of the repository that a job must be in to apply. Its required reviewers are set in GitHub."""
-    branch: Annotated[str, Text, pattern(r"(?!/)(?!.*//)(?!.*\.\.)[A-Za-z0-9._/-]{1,100}(?<!/)", "is not the name of a branch", "main")] = (
-        "main"
-    )
+    branch: Annotated[str, Text, pattern(BRANCH, "is not the name of a branch", "main")] = "main"
     """Branch that is applied."""
     subjects: Literal["ids", "names"] = "ids"
     """Form of the subjects in the repository's tokens: `ids` has the numbers in it, as repositories have that were made, renamed or moved

@@ -58,7 +58,7 @@ class QuotaRequestSpec(Spec):
     """How much is wanted in all, not how much more."""
     contact: Email
     """Who is asked if Google wants to know more; must be allowed to change quotas of the project, or the request is denied then."""
-    justification: Sentence
+    justification: Annotated[Sentence, StringConstraints(min_length=1)]
     """Why, for the people who decide."""
 
 

@@ -44,6 +44,7 @@ def test_takes_places_of_google_cloud(dimensions: dict[str, str]) -> None:
         ({"value": "8"}, "valid integer"),
         ({"contact": "ml@shop.example"}, "is not an e-mail channel"),
         ({"justification": "two\nlines"}, "is not a line of text"),
+        ({"justification": ""}, "too_short"),
     ],
     ids=str,
 )
