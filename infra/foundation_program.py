@@ -22,14 +22,13 @@ def declare(spec: FoundationSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> No
     placement = replace(spec.placement(stack), provider=cloud.provider)
     services = spec.services()
     apis = Apis("apis", services, placement=placement)
-    after = pulumi.ResourceOptions(depends_on=[apis])
-    budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement, opts=after)
-    bucket = StateBucket("state", spec.state, placement=placement, opts=after)
-    key = StateKey("state", placement=placement, opts=after)
-    requests = {name: QuotaRequest(name, one, placement=placement, opts=after) for name, one in spec.quota_requests.items()}
+    budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement, opts=apis.after)
+    bucket = StateBucket("state", spec.state, placement=placement, opts=apis.after)
+    key = StateKey("state", placement=placement, opts=apis.after)
+    requests = {name: QuotaRequest(name, one, placement=placement, opts=apis.after) for name, one in spec.quota_requests.items()}
     if spec.pipeline:
         pipeline = Pipeline(
-            "pipeline", spec.pipeline, services=services, bucket=bucket.bucket, key=key.key, placement=placement, opts=after
+            "pipeline", spec.pipeline, services=services, bucket=bucket.bucket, key=key.key, placement=placement, opts=apis.after
         )
         pulumi.export("pipeline_provider", pipeline.provider.name)
         pulumi.export("pipeline_preview", pipeline.preview.email)

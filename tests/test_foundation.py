@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,12 @@ def foundation(base: dict[str, Any]) -> dict[str, Any]:
 def region(base: dict[str, Any]) -> dict[str, Any]:
     """The least region that names it: it has no budget."""
     return {key: value for key, value in base.items() if key != "accelform:budgets"} | {"accelform:foundation": "once"}
+
+
+@cache
+def example() -> Checked:
+    """The example, which is judged once."""
+    return check(StackFile("foundation", EXAMPLE))
 
 
 def refused(path: Path) -> dict[str, str]:
@@ -231,10 +238,20 @@ def test_the_example_costs_what_is_counted_by_hand() -> None:
     A key version 0.06 and 100,000 operations with it, ten times 0.03; 1 GiB of states at 0.02; 10,000 writes at 0.05, 100,000 reads at
     0.04; 1 GiB to the internet at 0.12. A low month has a thousand of each operation, and nothing else but the key.
     """
-    checked = check(StackFile("foundation", EXAMPLE))
+    checked = example()
     low, expected, high = checked.estimate.total
     assert checked.estimate.complete
     assert expected == Decimal("0.06") + 10 * Decimal("0.03") + Decimal("0.02") + Decimal("0.05") + Decimal("0.04") + Decimal("0.12")
     assert low == Decimal("0.06") + Decimal("0.1") * Decimal("0.03") + Decimal("0.005") + Decimal("0.0004")
     assert high == Decimal("0.06") + 100 * Decimal("0.03") + 10 * Decimal("0.02") + Decimal("0.5") + Decimal("0.4") + 20 * Decimal("0.12")
     assert (checked.findings, dict(checked.budgets)) == ([], {})
+
+
+def test_everything_comes_after_the_apis() -> None:
+    """Each part of each component: what calls an API that is not on is refused."""
+    resources = example().resources
+    apis = {one.urn for one in resources if one.type == "gcp:projects/service:Service"}
+    assert len(apis) == 13
+    others = [one for one in resources if one.type != "gcp:projects/service:Service" and not one.is_component]
+    assert len(others) > 40
+    assert [one.name for one in others if not apis <= set(one.dependencies)] == []

@@ -28,9 +28,12 @@ class Apis(pulumi.ComponentResource):
     Source: discovery document serviceusage v1, `services.disable`.
     """
 
+    after: pulumi.ResourceOptions
+    """Options of a component that calls the APIs: all its parts come after them. Its own `depends_on` would reach none of its parts."""
+
     def __init__(self, name: str, services: Iterable[str], *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:apis:Apis", name, None, opts)
-        for service in services:
+        on = [
             gcp.projects.Service(
                 service.removesuffix(SUFFIX),
                 project=placement.project,
@@ -38,4 +41,13 @@ class Apis(pulumi.ComponentResource):
                 disable_on_destroy=False,
                 opts=pulumi.ResourceOptions(parent=self),
             )
+            for service in services
+        ]
+
+        def later(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
+            return pulumi.ResourceTransformationResult(
+                args.props, pulumi.ResourceOptions.merge(args.opts, pulumi.ResourceOptions(depends_on=on))
+            )
+
+        self.after = pulumi.ResourceOptions(transformations=[later])
         self.register_outputs({})
