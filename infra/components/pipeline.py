@@ -21,6 +21,7 @@ from pydantic import Field, StringConstraints, model_validator
 from infra import gcp, names
 from infra.components import identity, pipeline_roles
 from infra.components.placement import Placement
+from infra.components.state_bucket import STATES
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern
 
@@ -181,13 +182,14 @@ class Pipeline(pulumi.ComponentResource):
         self, purpose: str, table: dict[str, pipeline_roles.Role], services: Container[str], placement: Placement
     ) -> gcp.serviceaccount.Account:
         account = identity.account(purpose, placement=placement, parent=self)
+        states = names.bucket(placement.project, placement.stack, STATES)
         for key, one in pipeline_roles.wanted(table, services):
             gcp.projects.IAMMember(
                 f"{purpose}-{key}",
                 project=placement.project,
                 role=one.role,
                 member=account.member,
-                condition={"title": one.title, "expression": one.condition} if one.condition else None,
+                condition={"title": one.title, "expression": one.condition.replace("STATES", states)} if one.condition else None,
                 opts=pulumi.ResourceOptions(parent=account),
             )
         return account

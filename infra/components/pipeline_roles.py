@@ -22,7 +22,7 @@ class Role:
     """Without `.googleapis.com`; empty for what every stack needs."""
     why: str
     condition: str = ""
-    """Expression of an IAM condition."""
+    """Expression of an IAM condition. `STATES` stands for the name of the states' bucket."""
     title: str = ""
     """Of the condition."""
 
@@ -53,6 +53,8 @@ https://cloud.google.com/iam/docs/setting-limits-on-granting-roles, read 2026-11
 OF_CONTROLLERS = "resource.type == 'storage.googleapis.com/Object' && resource.name.extract('/objects/{name}').startsWith('.accelform/')"
 """What controllers wrote in a stack's bucket, and nothing of its data. Source:
 https://cloud.google.com/iam/docs/conditions-attribute-reference, read 2026-11."""
+NOT_THE_STATES = "resource.name != 'projects/_/buckets/STATES' && !resource.name.startsWith('projects/_/buckets/STATES/')"
+"""All buckets but that of the states, where the account reads and writes objects by a grant of its own."""
 
 PREVIEW = {
     "project": Role("roles/browser", "", "reads the project's number and billing account"),
@@ -84,7 +86,9 @@ APPLY = {
     ),
     "accounts": Role("roles/iam.serviceAccountAdmin", "iam", "makes accounts of machines, and says who may use them"),
     "act": Role("roles/iam.serviceAccountUser", "iam", "gives machines and jobs their accounts"),
-    "buckets": Role("roles/storage.admin", "storage", "makes buckets, grants on them, writes what is held"),
+    "buckets": Role(
+        "roles/storage.admin", "storage", "makes buckets, grants on them, writes what is held", NOT_THE_STATES, "not the states"
+    ),
     "images": Role("roles/artifactregistry.admin", "artifactregistry", "makes the repository, and grants on it"),
     "channels": Role("roles/monitoring.notificationChannelEditor", "monitoring", "makes channels"),
     "alerts": Role("roles/monitoring.alertPolicyEditor", "monitoring", "makes alerts"),

@@ -12,6 +12,9 @@ from infra.components.placement import Placement
 from infra.components.storage import DAY_SECONDS
 from infra.spec import Spec, WholeNumber
 
+STATES = "state"
+"""Purpose of the bucket, in its name."""
+
 
 class StateBucketSpec(Spec):
     """How long old versions of the stacks' states are kept. A version goes when it is old enough and enough newer ones are there."""
@@ -34,7 +37,7 @@ class StateBucket(pulumi.ComponentResource):
 
     def __init__(self, name: str, spec: StateBucketSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("accelform:state_bucket:StateBucket", name, None, opts)
-        physical = names.bucket(placement.project, placement.stack, "state")
+        physical = names.bucket(placement.project, placement.stack, STATES)
         self.url = f"gs://{physical}"
         self.bucket = gcp.storage.Bucket(
             "state",
