@@ -213,7 +213,7 @@ def _with_lines(problems: Sequence[Problem], names: Iterable[str], path: Path) -
 
 
 def place(resource: Declared) -> str:
-    """Where a resource stands: its zones, zone, region or location as declared, else `global`."""
+    """Where a resource stands: its zones, zone, region or location as declared; what is in a cluster there; else `global`."""
     zones = resource.get("nodeLocations")
     if isinstance(zones, list) and zones and all(isinstance(one, str) for one in zones):
         first, *others = zones  # of one region: the letter tells
@@ -224,7 +224,7 @@ def place(resource: Declared) -> str:
             return "unknown"
         if value:
             return str(value).lower()
-    return "global"
+    return "cluster" if resource.type.startswith("kubernetes:") else "global"
 
 
 def shown_name(resource: Declared) -> str:

@@ -28,7 +28,7 @@ LEVELS = [
     {"sandbox"},
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
     {"confirmed", "exceptions", "stack", "stack_file", "apps", "foundation", "keys", "refusals", "yaml_file", "collect", "operate"},
-    {"program", "apps_program", "foundation_program"},
+    {"program", "apps_program", "apps_training", "foundation_program"},
     {"check", "stack_kinds"},
     {"report"},
     {"local"},

@@ -38,7 +38,6 @@ def _pod(spec: Mapping[str, Any], path: Path) -> Faults:
     if not groups["containers"] and isinstance(spec.get("containers"), list):
         yield ManifestFault(place((*path, "containers")), "has no entry", "a container")
     first: dict[str, str] = {}
-    ports: dict[str, str] = {}
     for key, some in groups.items():
         for index, one in some:
             at = (*path, key, index)
@@ -51,13 +50,6 @@ def _pod(spec: Mapping[str, Any], path: Path) -> Faults:
                 for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
                     if one.get(probe):
                         yield ManifestFault(place((*at, probe)), "is for containers that stay", "remove it, or say restartPolicy: Always")
-            for number, port in entries(one.get("ports")) if key != "ephemeralContainers" else ():
-                named = port.get("name")
-                if isinstance(named, str) and named:
-                    where = place((*at, "ports", number))
-                    if named in ports:
-                        yield ManifestFault(f"{where}.name", f"is {quoted(named)}, as that of {ports[named]}", "a name of its own")
-                    ports.setdefault(named, where)
     yield from labels_faults(spec.get("nodeSelector"), (*path, "nodeSelector"))
     for key in ("serviceAccountName", "priorityClassName", "runtimeClassName"):
         if spec.get(key):
@@ -90,16 +82,16 @@ def _container(one: Mapping[str, Any], path: Path) -> Faults:
         yield ManifestFault(place((*path, "image")), "is empty" if image == "" else "is missing")
     elif isinstance(image, str) and (image.split() != [image]):
         yield ManifestFault(place((*path, "image")), f"is {quoted(image)}, with a space in it", "".join(image.split()))
-    seen: dict[str, int] = {}
     for index, mount in entries(one.get("volumeMounts")):
-        where = mount.get("mountPath")
-        at = (*path, "volumeMounts", index, "mountPath")
-        if where == "":
-            yield ManifestFault(place(at), "is empty", "a path in the container, such as /data")
-        elif isinstance(where, str):
-            if where in seen:
-                yield ManifestFault(place(at), f"is {quoted(where)}, as that of entry {seen[where]}", "a path of its own")
-            seen.setdefault(where, index)
+        if mount.get("mountPath") == "":
+            yield ManifestFault(place((*path, "volumeMounts", index, "mountPath")), "is empty", "a path in the container, such as /data")
+    names: dict[str, int] = {}
+    for index, port in entries(one.get("ports")):
+        if isinstance(name := port.get("name"), str) and name:
+            if name in names:
+                message = f"is {quoted(name)}, as that of entry {names[name]}"
+                yield ManifestFault(place((*path, "ports", index, "name")), message, "a name of its own")
+            names.setdefault(name, index)
 
 
 def _port(one: Mapping[str, Any], path: Path) -> Faults:

@@ -29,6 +29,9 @@ _KEPT = frozenset(
 )
 """What of Kubernetes' own schemas means something here; all else is for readers, or for the tools that made them."""
 
+_FILLED_IN = {"api.rbac.v1.RoleRef": "apiGroup"}
+"""Fields that the schemas require, and that the server fills in first. Source: kubernetes/kubernetes, pkg/apis/rbac/v1/defaults.go."""
+
 CLUSTER_WIDE = frozenset(
     {
         "APIService",
@@ -187,6 +190,8 @@ def _schemas(major: int, minor: int) -> Schemas:
     path = next(_folder().glob(f"v{major}.{minor}.*-local-strict")) / "_definitions.json"
     raw = json.loads(path.read_text(encoding="utf-8"))["$defs"]
     definitions = {name.removeprefix(_PREFIX): _own(one) for name, one in raw.items()}
+    for name, field in _FILLED_IN.items():
+        definitions[name]["required"] = [one for one in definitions[name]["required"] if one != field]
     kinds: dict[tuple[str, str], str] = {}
     for name, one in raw.items():
         if "metadata" not in one.get("properties", {}) or _own(one["properties"]["metadata"]).get("$ref") != _META:

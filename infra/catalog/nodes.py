@@ -54,6 +54,9 @@ COS_FILES = (Decimal(63) / 64, Decimal("4.184"))
 Source: the node on PLAN: 98831908 KiB of a disk of 100 GiB, of which 47060071478 bytes are for pods."""
 
 OF_GOOGLE = "cloud.google.com/"
+ARM = ("a4x",)
+"""Families of the catalogue whose machines are not of x86. Source: https://docs.cloud.google.com/compute/docs/accelerator-optimized-machines,
+read 2026-11."""
 UNDECIDED = frozenset({"kubernetes.io/hostname"})
 """Labels whose value only a standing node tells."""
 LABELS = "nodes of GKE as public guides print them (files 45078843643 and 44943638464), 2025-11"
@@ -276,8 +279,10 @@ def _tpu(machine_type: str, topology: str) -> TpuShape | None:
 
 def _of_machine(machine_type: str, machine: MachineSize, disk_type: str) -> dict[str, str]:
     """Source: LABELS. Memory is counted in thousands of MiB there."""
+    family = machine_type.partition("-")[0]
+    arch = "arm64" if family in ARM else "amd64"
     found = {
-        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/arch": arch,
         "beta.kubernetes.io/instance-type": machine_type,
         "beta.kubernetes.io/os": "linux",
         f"{OF_GOOGLE}gke-container-runtime": "containerd",
@@ -285,9 +290,9 @@ def _of_machine(machine_type: str, machine: MachineSize, disk_type: str) -> dict
         f"{OF_GOOGLE}gke-max-pods-per-node": str(PODS),
         f"{OF_GOOGLE}gke-memory-gb-scaling-level": str(machine.memory // MIB // 1000),
         f"{OF_GOOGLE}gke-os-distribution": "cos",
-        f"{OF_GOOGLE}machine-family": machine_type.partition("-")[0],
+        f"{OF_GOOGLE}machine-family": family,
         "iam.gke.io/gke-metadata-server-enabled": "true",
-        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/arch": arch,
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": machine_type,
     }

@@ -8,6 +8,7 @@ Job, whose pods all its tries are: so one limit of time holds for the whole run,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 import pulumi
@@ -18,9 +19,10 @@ from infra.components.placement import Placement
 from infra.components.program import ProgramSpec
 from infra.errors import Problem, ProblemsError, nearest
 from infra.findings import Found
-from infra.in_cluster import job_objects
+from infra.in_cluster import job_objects, mounts
 from infra.in_cluster.account import TRAINS, Account
 from infra.in_cluster.job_objects import Where
+from infra.in_cluster.mounts import Folders, Mountable
 from infra.in_cluster.queue import QUEUE, Place, QueueSpec, Room, Rooms
 from infra.in_cluster.seat import NOWHERE
 from infra.kubernetes import Object
@@ -63,6 +65,10 @@ class ClusterJobSpec(ProgramSpec):
     """Memory of each pod: it gets no more. Needed without accelerators. (default: what is there)"""
     scratch_gib: Annotated[WholeNumber, Field(ge=1, le=65536)] | None = None
     """Disk of each pod for files that end with it. (default: what is there)"""
+    volumes: Folders = {}
+    """Keys of `volumes:` that each pod mounts, and where it sees them."""
+    secrets: Folders = {}
+    """Keys of `secrets:` that each pod sees as files, and where; the job, by its name, must be one of their readers."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX)]
     """Minutes that one run may take, all its tries together, and the wait for nodes too; not the wait in a queue."""
     retries: Annotated[WholeNumber, Field(ge=0, le=100)] = 3
@@ -121,6 +127,7 @@ def against(
     priorities: Mapping[str, object],
     namespaces: Mapping[str, object],
     images: Mapping[str, str],
+    mountable: Mountable,
 ) -> Iterator[Problem]:
     """What speaks against jobs in this cluster."""
     for name, spec in jobs.items():
@@ -144,6 +151,7 @@ def against(
             yield Problem(f"{path}.{key}", words, ", ".join(known_places) or "there is none")
         elif found := rooms_of(spec, queues, rooms):
             yield from _in_rooms(path, spec, found)
+            yield from (replace(one, path=f"{path}.{one.path}") for one in _mounted(name, spec, found[0], mountable))
             if queue and queue.namespace == spec.namespace:
                 yield from _in_queue(path, spec, queue, rooms)
 
@@ -172,6 +180,15 @@ def _in_rooms(path: str, spec: ClusterJobSpec, rooms: tuple[Room, ...]) -> Itera
         if room.asks and not spec.queue:
             words = f"is missing: nodes of {room.seat.name} come by a request for all of them, which a queue makes"
             yield Problem(f"{path}.queue", words, fix=f"write a queue with a quota of {room.seat.name}, and name it")
+
+
+def _mounted(name: str, spec: ClusterJobSpec, room: Room, of: Mountable) -> Iterator[Problem]:
+    """What its pods cannot mount, and may not read."""
+    for secret in spec.secrets:
+        if secret in of.secrets and name not in of.secrets[secret].readers:
+            yield Problem(f"secrets.{secret}", f"{name} may not read it", fix=f"put {name} into secrets.{secret}.readers")
+    copies = job_objects.hosts(spec, room.seat)
+    yield from mounts.problems(spec.volumes, spec.secrets, of, namespace=spec.namespace, copies=copies, host=room.host, zones=room.zones)
 
 
 def _in_queue(path: str, spec: ClusterJobSpec, queue: QueueSpec, rooms: Rooms) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, model_validator
@@ -47,7 +47,6 @@ RUNGS_MAX = 10
 """Rungs of one class. GKE tries again after five minutes: of a longer ladder the first are tried again before the last are reached.
 Source: google/skills, gke-compute-classes, "List loops", read 2026-11."""
 API, QUOTA_API = "cloud.google.com/v1", "autoscaling.x-k8s.io/v1beta1"
-DRIVERS = {"default": "default", "latest": "latest", "none": "autoinstall-disabled"}
 
 
 class ComputeClassSpec(Spec):
@@ -87,7 +86,7 @@ class ComputeClassSpec(Spec):
     """Minutes after which a flex-start node ends. (default: seven days)"""
     move_back: YesNo = False
     """Whether pods are moved to a better rung as soon as it has room: they are ended for it. Not for jobs."""
-    driver: pool_nodes.Driver = "default"
+    driver: Literal["default", "latest"] = "default"
     """Driver of the GPUs that GKE installs."""
     disk_gib: Annotated[WholeNumber, Field(ge=30, le=65536)] = 100
     """Size of each node's boot disk."""
@@ -237,7 +236,7 @@ def _priority(spec: ComputeClassSpec, rung: Rung) -> dict[str, Any]:
         label = accelerator(host.sold_as).gke_label
         made["tpu"] = {"type": label, "count": host.chips_per_host, "topology": host.topology}
     else:
-        made["gpu"] = {"type": host.accelerator_type, "count": pool_nodes.gpus_of(host), "driverVersion": DRIVERS[spec.driver]}
+        made["gpu"] = {"type": host.accelerator_type, "count": pool_nodes.gpus_of(host), "driverVersion": spec.driver}
         if ssds := pool_nodes.bundled_ssds(host):
             made["storage"]["localSSDCount"] = ssds
     if rung.way == "flex-start":

@@ -8,10 +8,12 @@ counts anew when a job that was suspended is begun) and .../cron-jobs/; api/jobs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from infra import names
+from infra.in_cluster import mounts
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.queue import PRIORITY, QUEUE
 from infra.in_cluster.seat import RESOURCES, SPOT_SECONDS, Seat
 from workloads.contract import ABORTED_EXIT, ARTEFACT_EXIT, CONTRACT_EXIT, DEVICES_EXIT, RESTART_EXIT, TrainSettings
@@ -43,6 +45,9 @@ STAYS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/cluster-autoscaler ("Pod scheduling and disruption"), read 2026-11."""
 NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
 """The provider waits for pods behind a name, and here there are none until a run begins."""
+GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
+"""Where GKE puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what it
+needs by itself. Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus ("About the CUDA libraries"), read 2026-11."""
 FINAL = (CONTRACT_EXIT, ARTEFACT_EXIT, DEVICES_EXIT)
 
 
@@ -59,6 +64,7 @@ class Where:
     """Those that it may get: one where it names one, and several, all alike, where its queue chooses."""
     restricted: bool = False
     """Whether its namespace forbids root."""
+    mountable: Mountable = field(default_factory=Mountable)
 
     @property
     def seat(self) -> Seat:
@@ -123,7 +129,8 @@ def environment(name: str, spec: ClusterJobSpec, where: Where) -> list[Manifest]
         told[0] = {"name": "WL_RUN_ID", "valueFrom": {"fieldRef": {"fieldPath": JOB_NAME}}}
     if met:
         told.append({"name": "WL_PROCESS_ID", "valueFrom": {"fieldRef": {"fieldPath": INDEX}}})
-    return [*told, *({"name": key, "value": literal(value)} for key, value in spec.env.items())]
+    libraries = GPU_LIBRARIES if spec.workload and seat.resource == GPU else {}
+    return [*told, *({"name": key, "value": literal(value)} for key, value in {**libraries, **spec.env}.items())]
 
 
 def first_host(name: str, spec: ClusterJobSpec) -> str:
@@ -159,7 +166,7 @@ def _pod(name: str, spec: ClusterJobSpec, where: Where) -> Manifest:
         made["priorityClassName"] = spec.priority
     if spec.schedule and hosts(spec, where.seat) > 1:
         made["subdomain"] = name
-    return made
+    return mounts.add(made, spec.volumes, spec.secrets, where.mountable)
 
 
 def _container(name: str, spec: ClusterJobSpec, where: Where, contained: bool) -> Manifest:

@@ -16,6 +16,7 @@ import pulumi
 from pydantic import Field, model_validator
 
 from infra.components.placement import Placement
+from infra.components.pool_nodes import Host
 from infra.errors import Problem, ProblemsError, nearest
 from infra.in_cluster.namespace import NAMED
 from infra.in_cluster.seat import Seat
@@ -98,6 +99,10 @@ class Room:
     """Whether its nodes come by a request for all of them at once."""
     minutes: int | None = None
     """Minutes after which its nodes end by themselves; None where they do not."""
+    host: Host | None = None
+    """Machine of its nodes."""
+    zones: tuple[str, ...] = ()
+    """Where they stand; none where it is not known."""
 
     @property
     def slice(self) -> int:

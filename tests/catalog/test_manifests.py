@@ -140,6 +140,7 @@ WRONG: list[tuple[str, str, Any, str, str]] = [
     ("Deployment", f"{POD}.initContainers.0.restartPolicy", DROP, "spec.template.spec.initContainers[0].startupProbe", "for containers that stay"),
     ("Deployment", f"{BOX}.restartPolicy", "always", "spec.template.spec.containers[0].restartPolicy", "Always, OnFailure, Never"),
     ("Deployment", f"{BOX}.volumeMounts.0.name", "model", "spec.template.spec.containers[0].volumeMounts[0].name", "models, scratch"),
+    ("Deployment", f"{BOX}.volumeMounts.1.mountPath", "", "spec.template.spec.containers[0].volumeMounts[1].mountPath", "is empty"),
     ("Deployment", f"{BOX}.volumeMounts.1.mountPath", "/models", "spec.template.spec.containers[0].volumeMounts[1]", "mountPath /models of entry 0"),
     ("Deployment", f"{POD}.volumes.1.configMap", {"name": "a"}, "spec.template.spec.volumes[1]", "several sources: configMap, emptyDir"),
     ("Deployment", f"{POD}.volumes.1.emptyDir", DROP, "spec.template.spec.volumes[1]", "says no source"),
@@ -263,6 +264,8 @@ def test_what_looks_wrong_may_be_right() -> None:
     assert said(changed("CronJob", **{"spec.schedule": "@daily"})) == {}
     assert said(changed("JobSet", status={"restarts": 1}, **{"metadata.managedFields": [{"manager": "jobset"}]})) == {}
     assert said(changed("Deployment", **{"metadata.creationTimestamp": None, "spec.paused": None})) == {}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "a"}}
+    assert said(role | {"roleRef": {"kind": "ClusterRole", "name": "view"}, "subjects": [{"kind": "User", "name": "a"}]}) == {}
     assert said(changed("Service", **{"spec.clusterIP": "None", "spec.ports": []})) == {}
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from infra.catalog import fits_tpu, gpu_machines
 from infra.catalog.machine_size import UnknownSize
 from infra.catalog.nodes import CPU_SHARES, GIB, MEMORY_SHARES, BadPool, Gpus, Node, Taint, kept, memory_left, node, of_api, storage_left
 
@@ -151,6 +152,16 @@ def test_a_zone_that_gke_picks_is_undecided():
     assert "topology.kubernetes.io/zone" not in found.labels
     assert "topology.kubernetes.io/zone" in found.undecided
     assert found.labels["topology.kubernetes.io/region"] == "us-central1"
+
+
+def test_every_machine_with_accelerators_makes_a_node() -> None:
+    """Each has its accelerators, and something left of everything else; those of Arm say so."""
+    for machine_type in (*gpu_machines.machines(), *fits_tpu.machines()):
+        found = made(machine_type)
+        assert set(found.extended) == {"google.com/tpu" if machine_type in fits_tpu.machines() else "nvidia.com/gpu"}
+        assert min(found.extended.values()) >= 1
+        assert min(found.cpu, found.memory, found.ephemeral_storage) > 0
+        assert found.labels["kubernetes.io/arch"] == ("arm64" if machine_type.startswith("a4x") else "amd64")
 
 
 def test_fails_where_no_table_tells():

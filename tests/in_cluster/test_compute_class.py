@@ -72,9 +72,9 @@ def test_each_way_is_tried_in_each_zone_in_the_order_that_is_said() -> None:
 
 def test_without_zones_all_that_have_it_are_one_rung_of_a_way() -> None:
     """GKE picks among the zones of the region that are known to have the machine; the GPU and its driver are said."""
-    on_demand, spot = priorities(L4 | {"driver": "none"}, CENTRAL)
+    on_demand, spot = priorities(L4 | {"driver": "latest"}, CENTRAL)
     assert on_demand["location"] == spot["location"] == {"zones": ["us-central1-a", "us-central1-b", "us-central1-c"]}
-    assert on_demand["gpu"] == {"type": "nvidia-l4", "count": 1, "driverVersion": "autoinstall-disabled"}
+    assert on_demand["gpu"] == {"type": "nvidia-l4", "count": 1, "driverVersion": "latest"}
 
 
 def test_local_ssds_that_come_with_a_machine_are_said() -> None:
@@ -110,6 +110,7 @@ def test_a_limit_is_an_object_beside_the_class() -> None:
         ({"topology": "2x2"}, "topology", "is not the topology of v6e-1 | 1x1"),
         ({"count": 1}, "count", "is not said of a TPU"),
         ({"driver": "latest"}, "driver", "is for GPUs"),
+        ({"driver": "none"}, "driver", "'latest'"),
         ({"accelerator_type": "v6e-16"}, "provisioning", "slices of one host only"),
         ({"accelerator_type": "v6e-16", "provisioning": ["spot"], "max_nodes": 3}, "max_nodes", "cuts a slice: it is 4 nodes"),
         ({"accelerator_type": "v6e-1 "}, "accelerator_type", "v6e-1"),

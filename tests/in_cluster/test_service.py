@@ -86,7 +86,7 @@ def test_our_servers_have_the_routes_and_the_gauge() -> None:
         ({"node_pool": "parts", "accelerators": 2}, "accelerators", "a container gets one part"),
         ({"node_pool": "mps"}, "node_pool", "share their node's memory"),
         ({"node_pool": "l4", "drain_seconds": 12}, "drain_seconds", "makes 16 s"),
-        ({"mounts": {"/models": "recommender/"}}, "mounts", "need the add-on gcs-fuse"),
+        ({"folders": {"/models": "recommender/"}}, "folders", "need the add-on gcs-fuse"),
         ({"max_replicas": 2}, "scale_on", "is missing"),
         ({"scale_on": {"cpu_percent": 60}}, "scale_on", "there are always 1"),
         ({"max_replicas": 2, "scale_on": {"metric": "wl_requests", "average": 3}}, "scale_on.metric", "wl_requests is no gauge"),
@@ -115,7 +115,9 @@ def test_a_workload_is_refused(refused: Refused, said: dict[str, Any], path: str
         ({"image": "docker.io/vllm/vllm-openai:latest"}, "image"),
         ({"max_replicas": 2, "scale_on": {"metric": "vllm:num_requests_waiting", "average": 3}}, "metrics_route"),
         ({"node_pool": "slice", "hosts": 2}, "hosts"),
-        ({"mounts": {"/models": "a/", "/models/b": "b/"}}, "mounts./models/b"),
+        ({"folders": {"/models": "a/", "/models/b": "b/"}}, "folders./models/b"),
+        ({"volumes": {"weights": "/weights"}}, "volumes.weights"),
+        ({"secrets": {"token": "/etc/token"}}, "secrets.token"),
     ],
 )
 def test_an_image_is_refused(refused: Refused, said: dict[str, Any], path: str) -> None:

@@ -17,7 +17,9 @@ from infra import names
 from infra.apps import AppsSpec
 from infra.catalog.accelerator import accelerator
 from infra.catalog.tpu import TpuShape
-from infra.in_cluster import metrics_adapter
+from infra.check import StackFile, check
+from infra.cost.usage import HOURS
+from infra.in_cluster import metrics_adapter, volume
 from infra.stack import StackSpec
 from workloads import embed_images, events, vision
 from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
@@ -107,6 +109,23 @@ def test_what_the_guide_of_services_says_is_so() -> None:
     assert f"`{scaled.metric}`" in text
     assert f"gcrane cp {metrics_adapter.PUBLISHED} {spec.around.images[metrics_adapter.KEY].partition('@')[0]}" in text
     assert f"`{app.VARIANT_HEADER}`" in text
+
+
+def test_the_block_of_the_ladder_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """It is loaded as it stands, beside a region that has what the text asks for: its rungs, its limit and its lines are what it says."""
+    stack_file(base | {"accelform:clusters": {"main": {"mode": "standard", "addons": ["secret-manager"]}}}, "there")
+    own = {key: value for key, value in base.items() if key != "accelform:budgets"}
+    kind = {"accelform:kind": "apps", "accelform:region_stack": "there"}
+    checked = check(StackFile("try", stack_file(own | kind | block("capacity-ladder"))))
+    assert isinstance(checked.spec, AppsSpec)
+    ladder = checked.spec.compute_classes["v6e"]
+    zones = [(rung.way, *rung.zones) for rung in ladder.rungs("us-east5")]
+
+    assert zones[:2] == [("reservation", "us-east5-a"), ("flex-start", "us-east5-b")]
+    assert (checked.findings, checked.warnings) == ([], [])
+    [nodes] = [line for line in checked.estimate.lines if "flex-start" in line.what]
+    assert nodes.quantity == (0, 2 * HOURS, 8 * HOURS)
+    assert not volume.against_host("scratch", checked.spec.volumes["scratch"], ladder.host, [])
 
 
 def test_the_block_of_maxtext_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:

@@ -3,10 +3,14 @@
 from infra.policy.rule import Rule
 from infra.policy.rules import (
     cost_allocation,
+    image_by_digest,
+    manifest_valid,
     member_iam,
     no_external_address,
+    no_plain_secrets,
     offered_in_zone,
     own_service_account,
+    pods_not_privileged,
     run_limit,
     same_region,
     shielded_nodes,
@@ -23,4 +27,8 @@ RULES: tuple[Rule, ...] = (
     shielded_nodes.RULE,
     member_iam.RULE,
     cost_allocation.RULE,
+    manifest_valid.RULE,
+    image_by_digest.RULE,
+    no_plain_secrets.RULE,
+    pods_not_privileged.RULE,
 )

@@ -118,6 +118,7 @@ KINDS: tuple[Kind, ...] = (
         "ControllerRevision controllerrevisions - -",
     ),
     *_own("batch", "v1", "Job jobs - s", "CronJob cronjobs cj s"),
+    *_own("apiregistration.k8s.io", "v1", "APIService apiservices - c"),
     *_own("autoscaling", "v2", "HorizontalPodAutoscaler horizontalpodautoscalers hpa s"),
     *_own("policy", "v1", "PodDisruptionBudget poddisruptionbudgets pdb s"),
     *_own(
@@ -159,6 +160,7 @@ KINDS: tuple[Kind, ...] = (
     *_brought(GKE, "cloud.google.com", "v1", "ComputeClass computeclasses cc,ccs cs", "BackendConfig backendconfigs bc -"),
     *_brought(GKE, "networking.gke.io", "v1", "ManagedCertificate managedcertificates mcrt s"),
     *_brought(GKE, "autoscaling.x-k8s.io", "v1", "ProvisioningRequest provisioningrequests provreq,provreqs s"),
+    *_brought(GKE, "autoscaling.x-k8s.io", "v1beta1", "CapacityQuota capacityquotas cq cs"),
     *_brought(
         GATEWAY,
         "gateway.networking.k8s.io",
