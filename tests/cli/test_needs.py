@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from infra.cli import doctor
 from infra.cli.needs import needs, needs_of_foundation
 from infra.foundation import FoundationSpec
 from infra.operate.doctor_cloud import CloudNeeds, GpuNeed
@@ -105,8 +106,12 @@ def test_a_job_on_gpus_wants_its_machine(base: dict[str, Any], stack_file: Calla
 
 
 def test_a_foundation_wants_apis_and_what_it_asks_for() -> None:
-    """No machine; of each request, the id that it has at Google."""
-    found = needs_of_foundation(FoundationSpec.load(Path(__file__).parents[2] / "docs" / "examples" / "Pulumi.foundation.yaml"), "once")
+    """No machine; of each request, the id that it has at Google. `doctor --cloud` looks at it by the same words."""
+    path = Path(__file__).parents[2] / "docs" / "examples" / "Pulumi.foundation.yaml"
+    found = needs_of_foundation(FoundationSpec.load(path), "once")
+    assert doctor._needs([str(path)], path.parent) == [
+        ("project tw-shop-prod, for stack foundation", needs_of_foundation(FoundationSpec.load(path), "foundation"))
+    ]
     assert (found.machines, found.is_foundation, found.currencies) == (False, True, ("USD",))
     assert found.quota_requests == {"h100": "once-h100", "v6e": "once-v6e"}
     assert {"sts.googleapis.com", "cloudquotas.googleapis.com"} <= set(found.services)
