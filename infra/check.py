@@ -58,11 +58,8 @@ class Checked:
         if self.region is None:
             return {}
         above = self.region.of_foundation
-        return (
-            {f"{self.region.foundation}/{name}": one for name, one in above.budgets.items()} | self.region.budgets
-            if above
-            else self.region.budgets
-        )
+        found = {f"{self.region.foundation}/{name}": one for name, one in above.budgets.items()} if above else {}
+        return found | self.region.budgets
 
     @property
     def jobs(self) -> Mapping[str, JobSpec]:
