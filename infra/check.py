@@ -91,13 +91,14 @@ class Checked:
         from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
         from infra.in_cluster import cluster_job, compute_class, controllers
+        from infra.policy.excepted import this_day
 
         if isinstance(self.spec, AppsSpec):
             apps = self.spec
             return [
                 *self._exceptions(),
                 *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
-                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms),
+                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms, this_day()),
                 *controllers.warnings(apps.controllers, apps.system_nodes),
             ]
         if (spec := self.region) is None:

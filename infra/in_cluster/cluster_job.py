@@ -7,6 +7,7 @@ Job, whose pods all its tries are: so one limit of time holds for the whole run,
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar, Self
@@ -209,10 +210,16 @@ def alike(room: Room) -> tuple[str, int, int, str]:
     return room.seat.resource, room.seat.accelerators, room.seat.hosts, room.seat.accelerator_type
 
 
-def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec], rooms: Rooms) -> Iterator[Found]:
-    """What is allowed, and would end in vain."""
+def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec], rooms: Rooms, day: dt.date) -> Iterator[Found]:
+    """
+    What is allowed, and would end in vain.
+
+    Args:
+        day: This one.
+    """
     for name, spec in jobs.items():
         found = rooms_of(spec, queues, rooms)
+        yield from _unsure(name, spec, day)
         if spec.workload and spec.image is None and any(room.seat.resource == job_objects.GPU for room in found):
             words = f"no image of this project has JAX for CUDA: a run of {name} would see no GPU, and end with {DEVICES_EXIT}"
             yield Found(f"jobs.{name}.image", "warning", words, "write the image of one that has, by its digest, such as jax[cuda12]")
@@ -220,6 +227,20 @@ def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec]
             if room.minutes and room.minutes < spec.max_run_minutes:
                 words = f"nodes of {room.seat.name} end after {room.minutes} minutes: a run that takes longer begins again"
                 yield Found(f"jobs.{name}.max_run_minutes", "warning", words, f"{room.minutes} or less is sure to do")
+
+
+def _unsure(name: str, spec: ClusterJobSpec, day: dt.date) -> Iterator[Found]:
+    """
+    Nights of the next year at which Kubernetes begins no run, or two, since the clock is changed.
+
+    Sources: kubernetes/kubernetes issue 121594 (a time that comes twice is due twice); argoproj/argo-workflows issue 8137 (one that never
+    comes is not due, by the same library). Read 2026-11.
+    """
+    if spec.clock:
+        a = dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()
+        for time, leapt in spec.clock.unsure(a, a + 366 * 86_400):
+            words = f"{time:%Y-%m-%d %H:%M} {'never comes, and so does no run' if leapt else 'comes twice, and so may the run'}"
+            yield Found(f"jobs.{name}.schedule", "warning", f"{words}: the clock of {spec.timezone} is changed", "choose another hour")
 
 
 class ClusterJob(pulumi.ComponentResource):

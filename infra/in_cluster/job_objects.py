@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra import names
 from infra.in_cluster import mounts
+from infra.in_cluster.amounts import amount
 from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.queue import PRIORITY, QUEUE
 from infra.in_cluster.seat import RESOURCES, SPOT_SECONDS, Seat
@@ -81,13 +82,6 @@ def accelerators(spec: ClusterJobSpec, seat: Seat) -> int:
     return spec.accelerators or (1 if seat.divided else seat.accelerators)
 
 
-def amount(number: float, unit: str = "") -> str:
-    """A quantity of cores, or with `Gi` of memory, as the API itself writes it."""
-    if number == int(number):
-        return f"{int(number)}{unit}"
-    return f"{max(1, round(number * 1024))}Mi" if unit == "Gi" else f"{max(1, round(number * 1000))}m"
-
-
 def literal(text: str) -> str:
     """
     Text of a user, in which Kubernetes would put variables in the place of `$(NAME)`: a `$` is written twice.
@@ -145,9 +139,15 @@ def pods(name: str, spec: ClusterJobSpec, where: Where) -> Iterator[Manifest]:
 
 
 def template(name: str, spec: ClusterJobSpec, where: Where) -> Manifest:
+    """
+    What the pods of a run are made by. In a queue Kueue puts in where they go; only which pool is meant must be said, where one is named.
+    What they put up with is a list, which Kueue makes longer: written here too, a refresh would show a change, and the run begin anew.
+    """
     pod = _pod(name, spec, where)
-    if len(where.seats) == 1:
+    if not spec.queue:
         pod = where.seat.pod(pod)
+    elif spec.place:
+        pod = {**pod, "nodeSelector": dict(where.seat.selector)}
     return {"metadata": {"labels": {**where.labels, NAME: name}, "annotations": dict(STAYS)}, "spec": pod}
 
 

@@ -63,7 +63,7 @@ class ServiceSpec(Spec):
     image: Image | None = None
     """Image of the container, by its digest, in a repository of the region. (default: that of `workload`)"""
     command: list[Text] = []
-    """What runs instead of the image's entry point."""
+    """What runs instead of the image's entry point. `$(NAME)` is a variable of the container: of a group, `$(LWS_LEADER_ADDRESS)` too."""
     args: list[Text] = []
     """Its arguments, instead of the image's."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}

@@ -110,8 +110,9 @@ def problems(services: Mapping[str, ServiceSpec], around: Around) -> Iterator[Pr
         found = list(_keys(spec, around))
         if not found:
             found = [*_of_seat(spec, around.seat(spec), around), *_of_cluster(spec, around)]
+        if not found:
             held[name] = around.held(name, spec)
-            found += _too_many(spec, around, held[name])
+            found = list(_too_many(spec, around, held[name]))
         yield from (replace(one, path=f"services.{name}.{one.path}") for one in found)
     yield from _together({name: services[name] for name, many in held.items() if many}, held)
 

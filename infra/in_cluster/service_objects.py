@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from infra.in_cluster import mounts
+from infra.in_cluster.amounts import amount
 from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.seat import Seat
 from infra.in_cluster.service_parts import LIVE_ROUTE, METRICS_ROUTE
@@ -57,7 +58,7 @@ class Place:
     """Whether its namespace forbids root."""
     spare: bool = False
     """Whether its nodes hold one copy more than there are at most: an update then needs no copy less."""
-    mountable: Mountable = Mountable()
+    mountable: Mountable = field(default_factory=Mountable)
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -84,13 +85,6 @@ def selector(name: str, group: bool) -> dict[str, str]:
 def service_name(name: str, group: bool) -> str:
     """Name of the service of Kubernetes. A LeaderWorkerSet makes one of its own name, by which its pods find each other."""
     return f"{name}-leaders" if group else name
-
-
-def amount(number: float, unit: str = "") -> str:
-    """A quantity of cores, or with `Gi` of memory, as the API itself writes it."""
-    if number == int(number):
-        return f"{int(number)}{unit}"
-    return f"{max(1, round(number * 1024))}Mi" if unit == "Gi" else f"{max(1, round(number * 1000))}m"
 
 
 # Pods.

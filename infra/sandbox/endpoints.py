@@ -23,6 +23,7 @@ ENDPOINTS = {
     "pubsub": "pubsub.googleapis.com/v1/",
     "cloudRunV2": "run.googleapis.com/v2/",
     "cloudScheduler": "cloudscheduler.googleapis.com/v1/",
+    "secretManager": "secretmanager.googleapis.com/v1/",
     "cloudQuotas": "cloudquotas.googleapis.com/v1/",
     "iamBeta": "iam.googleapis.com/v1/",
     "kms": "cloudkms.googleapis.com/v1/",

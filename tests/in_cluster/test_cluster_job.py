@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
@@ -166,9 +167,32 @@ def test_fails_with_what_no_run_could_be(change: dict[str, Any], path: str, word
 def test_warns_of_what_would_end_in_vain(apps: Apps) -> None:
     """A GPU that no image of this project sees, and nodes that end before a run may."""
     spec = apps(REGION, **HERE, jobs={"gpu": JOB | {"queue": "gpus"}, "short": JOB | {"node_pool": "single", "max_run_minutes": 61}})
-    found = {one.check: one.message for one in cluster_job.warnings(spec.jobs, spec.queues, spec.rooms)}
+    found = {one.check: one.message for one in cluster_job.warnings(spec.jobs, spec.queues, spec.rooms, dt.date(2026, 12, 1))}
     assert list(found) == ["jobs.gpu.image", "jobs.short.max_run_minutes"]
     assert "nodes of single end after 60 minutes" in found["jobs.short.max_run_minutes"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "words"),
+    [
+        (
+            "30 2 * * *",
+            "Europe/Berlin",
+            ["2027-03-28 02:30 never comes, and so does no run", "2027-10-31 02:30 comes twice, and so may the run"],
+        ),
+        ("0 2 * * *", "America/Chicago", ["2027-03-14 02:00 never comes, and so does no run"]),
+        ("0 3 * * *", "America/Chicago", []),
+        ("0 2 * * MON", "Europe/Berlin", []),
+        ("*/30 * * * *", "Europe/Berlin", []),
+        ("0 2 * * *", "Asia/Taipei", []),
+    ],
+)
+def test_warns_of_nights_without_a_run_and_with_two(schedule: str, zone: str, words: list[str], apps: Apps) -> None:
+    """Where the clock leaps over the hour, or shows it twice, within the next year."""
+    spec = apps(REGION, **HERE, jobs={"train": JOB | {"node_pool": "slice", "schedule": schedule, "timezone": zone}})
+    found = list(cluster_job.warnings(spec.jobs, spec.queues, spec.rooms, dt.date(2026, 12, 1)))
+    assert [one.message.rpartition(": ")[0] for one in found] == words
+    assert {one.check for one in found} <= {"jobs.train.schedule"}
 
 
 # What a run is told.
@@ -240,6 +264,16 @@ def test_a_run_in_a_queue_is_begun_by_kueue_and_by_nobody_else(apps: Apps) -> No
     alone = made(apps, JOB | {"node_pool": "slice"} | NIGHTLY)
     assert "suspend" not in run(alone)
     assert "labels" in alone["spec"]["jobTemplate"]["metadata"]
+
+
+def test_of_where_a_run_goes_a_queue_says_all_but_the_pool_that_is_meant(apps: Apps) -> None:
+    """What Kueue would change in a JobSet is not in it: a refresh would find it changed, and an update begin the run again."""
+    asked, named, alone = (
+        pod(made(apps, JOB | one)) for one in ({"queue": "gpus"}, {"queue": "gpus", "node_pool": "l4"}, {"node_pool": "l4"})
+    )
+    pool = {"cloud.google.com/gke-nodepool": "there-l4"}
+    assert [one.get("nodeSelector") for one in (asked, named, alone)] == [None, pool, pool]
+    assert ["tolerations" in one for one in (asked, named, alone)] == [False, False, True]
 
 
 @pytest.mark.parametrize(("where", "hosts", "again"), [({"node_pool": "slice"}, 4, [134, 143]), ({"node_pool": "single"}, 1, [143])])
