@@ -207,7 +207,7 @@ def up(
     """
     Bring stacks up on this machine, by the real engine, in a local Google Cloud: no account, no cost.
 
-    Regions first, then what lives in their clusters.
+    What a project has once first, then regions, then what lives in their clusters.
     """
     from infra.cli import up as command
 
@@ -224,7 +224,7 @@ def down(
     """
     Take away what `up` made on this machine, and show that nothing is left.
 
-    What lives in clusters first, then their regions.
+    What lives in clusters first, then their regions, then what a project has once.
     """
     from infra.cli import up as command
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from k8s_calls import APPS, CLUSTERS, CORE, K8s, asking, deployment, phases
+from k8s_calls import APPS, BATCH, CLUSTERS, CORE, K8s, asking, deployment, job, phases
 
 from infra.sandbox.cloud import Cloud
 from infra.sandbox.faults import Fault
@@ -101,6 +101,24 @@ def test_pods_on_a_node_that_goes_are_made_anew(k8s: K8s) -> None:
     (new,) = k8s.get(f"{CORE}/namespaces/default/pods")["items"]
     assert new["metadata"]["uid"] != old["metadata"]["uid"]
     assert new["status"]["phase"] == "Pending"
+
+
+def test_a_job_goes_on_where_its_spot_node_is_taken_away(k8s: K8s) -> None:
+    k8s.pool("l4", config=L4 | {"spot": True}, autoscaling=SCALED, initialNodeCount=0)
+    body = asking(job(), gpu=1)
+    body["metadata"]["annotations"] = {"sandbox.accelform/seconds": "600"}
+    k8s.make(f"{BATCH}/namespaces/default/jobs", body)
+    k8s.after(80)
+    assert phases(k8s) == ["Running*"]
+    k8s.cloud.faults.add(Fault(do="preempt", path="instances/gke-c-l4-", times=1))
+    k8s.after(5)
+    pods = k8s.get(f"{CORE}/namespaces/default/pods")["items"]
+    assert sorted(pod["status"]["phase"] for pod in pods) == ["Failed", "Pending"]
+    lost = next(pod for pod in pods if pod["status"]["phase"] == "Failed")
+    assert "DisruptionTarget" in {one["type"] for one in lost["status"]["conditions"]}
+    k8s.after(900)
+    found = k8s.get(f"{BATCH}/namespaces/default/jobs/train")["status"]
+    assert (found["succeeded"], found["failed"]) == (1, 1)
 
 
 def compute_class(*priorities: Any, **more: Any) -> dict[str, Any]:
