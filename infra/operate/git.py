@@ -76,6 +76,16 @@ class Commit:
             return None
         return self._read("cat-file", "blob", f"{self.sha}:{inside}")
 
+    def changes(self) -> list[str]:
+        """
+        Every path, as the repository names it, at which what is checked out (`HEAD`) differs from this commit.
+
+        Raises:
+            SpecError: Git cannot read one of the two.
+        """
+        names = self._read("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", self.sha, "HEAD", "--")
+        return sorted(os.fsdecode(name) for name in names.split(b"\0") if name)
+
     def _read(self, *arguments: str) -> bytes:
         done = _git(self.root, *arguments)
         if done.returncode:
