@@ -548,6 +548,29 @@ def gitops_init_github(
     raise typer.Exit(command.init_github(folder, branch=branch, environment=environment, force=force, as_json=as_json))
 
 
+@gitops_init.command("operator")
+def gitops_init_operator(
+    repository: Annotated[str | None, typer.Option(metavar="URL", help="What the operator clones. (default: git's origin)")] = None,
+    branch: Annotated[str, typer.Option(help="Branch that is applied.")] = "main",
+    state_url: Annotated[str | None, typer.Option("--state-url", metavar="URL", help="Bucket of the states: gs://...")] = None,
+    account: Annotated[str | None, typer.Option(metavar="EMAIL", help="Service account of Google Cloud that applies.")] = None,
+    namespace: Annotated[str, typer.Option(help="Namespace of the manifests.")] = "pulumi",
+    image: Annotated[str | None, typer.Option(help="Image of the workspaces. (default: Pulumi's own, of the tested version)")] = None,
+    secret: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Secret with the accessToken of a private repository. (default: it is public)")
+    ] = None,
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="Folder of the checkout for the manifests.")] = Path("operator"),
+    folder: Folder = STACKS,
+    force: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a manifest for each stack, for the Pulumi Kubernetes Operator 2."""
+    from infra.cli import gitops as command
+
+    said = {"repository": repository, "branch": branch, "state-url": state_url, "account": account, "namespace": namespace}
+    raise typer.Exit(command.init_operator(folder, into, said | {"image": image, "secret": secret}, force=force, as_json=as_json))
+
+
 @gitops.command("stacks")
 def gitops_stacks(
     against: Annotated[str | None, typer.Option(metavar="REF", help="Those that HEAD touches since a git ref. (default: all)")] = None,

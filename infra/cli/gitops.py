@@ -47,6 +47,38 @@ def init_github(folder: Path, *, branch: str | None, environment: str | None, fo
     return ExitCode.OK
 
 
+def init_operator(folder: Path, into: Path, said: Mapping[str, str | None], *, force: bool, as_json: bool) -> int:
+    """Writes a manifest for each stack, and who runs them."""
+    from infra.check import stack_files
+    from infra.gitops import files, operator
+    from infra.local import project
+    from infra.operate import git
+
+    root = project.checkout(Path.cwd())
+    every = dict(said)
+    if every["repository"] is None:
+        every["repository"] = git.origin(root)
+    if found := list(operator.problems(every)):
+        raise SpecError("accelform gitops init operator", found)
+    asked = operator.Asked(**{key.replace("-", "_"): value for key, value in every.items() if value is not None})
+    objects, left = operator.manifests(asked, stack_files([], _folder(folder, root)))
+    texts = {root / into / name: operator.text(one) for name, one in objects.items()}
+    written = files.write(texts | {root / operator.REQUIREMENTS: operator.requirements()}, force=force)
+    next_ = [
+        f"git add {operator.REQUIREMENTS} {into} && git commit",
+        f"gcloud iam service-accounts add-iam-policy-binding {asked.account} --role roles/iam.workloadIdentityUser "
+        f'--member "serviceAccount:CLUSTER_PROJECT.svc.id.goog[{asked.namespace}/{operator.PROJECT}]"',
+        f"kubectl create namespace {asked.namespace} && kubectl apply -f {into}",
+    ]
+    if as_json:
+        print_json({"exit_code": 0, "files": _states(written, root), "left_out": left, "next": next_})
+        return ExitCode.OK
+    _tell(written, root)
+    sys.stdout.writelines(f"left out: stack {name}, which people make\n" for name in left)
+    sys.stdout.write("\nnext, once, in a cluster with workload identity and the operator:\n" + "".join(f"  {line}\n" for line in next_))
+    return ExitCode.OK
+
+
 def stacks(folder: Path, *, against: str | None, as_json: bool) -> int:
     """Says which stacks a change touches, in the order in which they are made."""
     from infra.gitops import changed

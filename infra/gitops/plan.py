@@ -71,7 +71,9 @@ class Plan:
                 begun[one.urn] = Change(one.op, one.type, one.name)
 
         events.read(lines, outcome, step)
-        changes = [replace(one, causes=tuple(outcome.replaced.get(urn, ()))) for urn, one in begun.items()]
+        # The engine goes at many at a time, so that its order is another one each time.
+        ordered = sorted(begun.items(), key=lambda item: (item[1].type, item[1].name))
+        changes = [replace(one, causes=tuple(outcome.replaced.get(urn, ()))) for urn, one in ordered]
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
         errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())

@@ -49,6 +49,24 @@ def test_writes_three_workflows_and_says_what_is_to_be_set(accelform: Accelform,
     assert 'branches: ["release"]' in (here / FILES[1]).read_text(encoding="utf-8")
 
 
+def test_writes_a_manifest_for_each_stack(accelform: Accelform, here: Path, checkout: tuple[Path, Git]) -> None:
+    """The repository is git's own, without what somebody logs in with; all that is missing is told at once."""
+    ran = accelform("gitops", "init", "operator", "--json")
+    assert ran.code == 2
+    assert [one["path"] for one in ran.data["problems"]] == ["--repository", "--state-url", "--account"]
+    assert not (here / "operator").exists()
+    checkout[1]("remote", "add", "origin", "https://me:token@github.com/shop/ml.git")
+    options = ("--state-url", "gs://shop-ml-state", "--account", "base-apply@shop-ml.iam.gserviceaccount.com")
+    ran = accelform("gitops", "init", "operator", *options, "--json")
+    assert ran.code == 0, ran.out
+    names = ["operator/access.yaml", "operator/asia.yaml", "operator/asia-apps.yaml", "operator/europe.yaml", "infra/requirements.txt"]
+    assert sorted(one["path"] for one in ran.data["files"]) == sorted(names)
+    assert "projectRepo: https://github.com/shop/ml.git\n" in (here / "operator" / "asia.yaml").read_text(encoding="utf-8")
+    assert (here / "infra" / "requirements.txt").read_text(encoding="utf-8").endswith("-r ../requirements/run.lock\n")
+    ran = accelform("gitops", "init", "operator", *options, "--namespace", "ops")
+    assert (ran.code, ran.err.count("is not what would be written")) == (2, 4)
+
+
 def test_refuses_a_place_that_is_no_checkout(accelform: Accelform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ran = accelform("gitops", "init", "github")

@@ -161,3 +161,13 @@ def test_refuses_what_is_no_branch(name: str) -> None:
         github.asked([], name, None)
     with pytest.raises(SpecError, match="--environment"):
         github.asked([], None, name)
+
+
+def test_the_guide_names_what_is_to_be_set() -> None:
+    """Each variable with the output that it is; and each workflow."""
+    guide = (Path(github.__file__).parents[2] / "docs" / "guides" / "gitops.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(ACCELFORM_\w+)` \| `(\w+)` \|", guide, flags=re.MULTILINE)
+    assert named == [(one.name, one.output) for one in github.VARIABLES]
+    read = {name for text in TEXTS.values() for name in re.findall(r"vars\.(\w+)", text)}
+    assert read == {one.name for one in github.VARIABLES}
+    assert set(re.findall(r"^\| `(accelform-\w+\.yml)`", guide, flags=re.MULTILINE)) == set(github.WORKFLOWS)

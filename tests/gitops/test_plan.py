@@ -31,8 +31,8 @@ def test_keeps_operations_names_and_causes_and_no_value() -> None:
     )
     assert plan.changes == [
         Change("create", "accelform:vertex:Model", "recommender"),
-        Change("update", "gcp:storage/bucket:Bucket", "data"),
         Change("replace", POOL, "gpu", ("nodeConfig.machineType",)),
+        Change("update", "gcp:storage/bucket:Bucket", "data"),
     ]
     assert (plan.same, plan.failed, SECRET in json.dumps(plan.as_json())) == (7, False, False)
     assert Plan.parse(json.dumps(plan.as_json()), "plan.json") == plan
