@@ -30,6 +30,9 @@ CHANGES_MAX = 100
 CHECK, COST, PLAN, STACKS = "check.json", "cost.md", "plan.json", "stacks.json"
 """Files of a stack's folder, each made by one step of its job; and, beside the folders, which stacks there are."""
 
+DIFFERENCE = re.compile(r"^\| \*\*difference\*\* \|[^|]*\|[^|]*\|(?P<expected>[^|]*)\|[^|]*\|(?P<remark>[^|]*)\|$", re.MULTILINE)
+"""The row of `infra.cost.against.markdown` that says the difference."""
+
 OPS = {"create": "new", "update": "changed", "replace": "made anew", "delete": "deleted", "import": "taken over"}
 
 
@@ -122,12 +125,18 @@ def markdown(every: Sequence[Told], *, gone: Sequence[str] = (), by_people: Sequ
 
 def _section(one: Told, parts: Sequence[Sequence[str]]) -> list[str]:
     lines = [line for part in parts for line in part]
-    return ["", f"### {code(one.stack)}", "", *lines] if lines else []
+    return ["", f"### {code(one.stack)}", *([] if lines[:1] == [""] else [""]), *lines] if lines else []
 
 
 def _table(every: Sequence[Told]) -> list[str]:
-    head = ["| stack | check | new | changed | made anew | deleted | same |", "|---|---|---:|---:|---:|---:|---:|"]
-    return head + [f"| {code(one.stack)} | {_verdict(one)} | {' | '.join(_counts(one))} |" for one in every]
+    head = ["| stack | check | new | changed | made anew | deleted | same | USD a month |", "|---|---|---:|---:|---:|---:|---:|---:|"]
+    return head + [f"| {code(one.stack)} | {_verdict(one)} | {' | '.join(_counts(one))} | {_difference(one)} |" for one in every]
+
+
+def _difference(one: Told) -> str:
+    """What is expected to be paid more a month, in the words of the cost difference; unknown where any line has no price."""
+    found = DIFFERENCE.search(one.cost or "")
+    return "unknown" if found is None or found["remark"].strip() else found["expected"].strip()
 
 
 def _verdict(one: Told) -> str:

@@ -65,10 +65,15 @@ class Plan:
         """Reads the engine's events: `PULUMI_ENABLE_STREAMING_JSON_PREVIEW=true pulumi preview --json`, standard error with it."""
         outcome = events.Outcome()
         begun: dict[str, Change] = {}
+        same: set[str] = set()
 
         def step(one: events.Step) -> None:
-            if not one.done and one.op not in (*QUIET, *PARTS) and not _is_component(one.type):
+            if one.done or one.op in PARTS or _is_component(one.type):
+                return
+            if one.op not in QUIET:
                 begun[one.urn] = Change(one.op, one.type, one.name)
+            elif one.op == "same":
+                same.add(one.urn)
 
         events.read(lines, outcome, step)
         # The engine goes at many at a time, so that its order is another one each time.
@@ -77,7 +82,7 @@ class Plan:
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
         errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())
-        return cls(changes, outcome.changes.get("same", 0), _few(outcome.violations), errors, _few(outcome.warnings))
+        return cls(changes, len(same), _few(outcome.violations), errors, _few(outcome.warnings))
 
     @classmethod
     def parse(cls, text: str, file: str) -> Self:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -129,6 +131,13 @@ def test_a_change_is_previewed_applied_and_watched(hub: GitHub, base: dict[str, 
     closed = night(hub)
     assert closed.passed, closed.said
     assert [one["open"] for one in hub.gh()["issues"]] == [False]
+
+    # As the operator runs an update: it cannot be told of a pack but by the environment.
+    operator = hub.sandbox_env() | {"PULUMI_OPTION_POLICY_PACK": str(hub.clone / "infra" / "policy"), "PYTHONPATH": str(hub.clone)}
+    up = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", "try"]
+    done = subprocess.run(up, cwd=hub.clone, env=os.environ | operator, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"accelform (local: {hub.clone / 'infra' / 'policy'}" in done.stdout
 
 
 def request_without_sandbox(hub: GitHub) -> tuple[list[Job], str]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from infra.cost import against
 from infra.errors import SpecError
 from infra.gitops.comment import LENGTH_MAX, MARKER, Told, code, fenced, markdown, read
 from infra.gitops.plan import Change, Plan
 from tests.gitops.conftest import POOL
 
-COST = "<!-- accelform cost -->\n## Cost against `HEAD^1` (abc)\n\n### asia\n\n| USD | a |\n|---|---|\n| gpu | +1.00 |\n"
+COST = "<!-- accelform cost -->\n## Cost against `HEAD^1` (abc)\n\n### asia\n\n| USD | a |\n|---|---|\n| gpu | +1.00 |\n| **difference** |  | +0.50 | +1.00 | +2.00 |  |\n"
 GOOD: dict[str, Any] = {"findings": [], "rules": []}
 
 
@@ -38,7 +39,7 @@ def test_a_comment_says_what_changes_what_it_costs_and_what_is_lost() -> None:
         run_url="https://github.com/o/r/actions/runs/1",
     )
     assert text.splitlines()[:2] == [MARKER, "## Stacks that change at 0123456789ab ([log](https://github.com/o/r/actions/runs/1))"]
-    assert "| `asia` | passes | 1 | 0 | 2 | 1 | 3 |" in text
+    assert "| `asia` | passes | 1 | 0 | 2 | 1 | 3 | +1.00 |" in text
     assert "- `europe`: its file is gone." in text
     pool = (
         "- :warning: **made anew: `NodePool gpu`** (accelerators), for `nodeConfig.machineType`: "
@@ -74,11 +75,20 @@ def test_a_stack_that_people_make_is_said_to_be() -> None:
     assert "- `asia` is made by people" in markdown([asia()], by_people=["asia"])
 
 
+def test_the_difference_is_that_of_the_cost_command() -> None:
+    """In the words of its own table; where a line has no price the whole of it is unknown."""
+    sums = against.totals(against.difference(None, None))
+    assert "| passes | 0 | 0 | 0 | 0 | 3 | 0.00 |" in markdown([asia(cost="\n".join(against.table([], sums)))])
+    sums[-1] = (*sums[-1][:2], "of what has a price on both sides of the change")
+    assert "| passes | 0 | 0 | 0 | 0 | 3 | unknown |" in markdown([asia(cost="\n".join(against.table([], sums)))])
+    assert "| passes | 0 | 0 | 0 | 0 | 3 | unknown |" in markdown([asia(cost=None)])
+
+
 def test_nothing_touched_is_a_sentence() -> None:
     assert markdown([]) == f"{MARKER}\n## Stacks that change\n\nNo stack is touched.\n"
 
 
-@pytest.mark.parametrize(("stacks", "changes"), [(1, 90), (20, 90), (2000, 1)])
+@pytest.mark.parametrize(("stacks", "changes"), [(1, 90), (20, 90), (1200, 1)])
 def test_no_comment_is_longer_than_github_takes(stacks: int, changes: int) -> None:
     """Costs go first, then lists of changes; the table and what is lost stay as long as they can."""
     pools = [Change("replace", POOL, f"pool-{number}", ("x" * 60,)) for number in range(changes)]
