@@ -122,7 +122,7 @@ class AppsSpec(FileSpec):
             raise ProblemsError(problems)
         self._region = region
         served = [*service_checks.problems(self.services, self.around), *self._routed()]
-        if problems := [*self._classes(), *self._mounted(), *served] or list(self._trains()) or list(self._held()):
+        if problems := [*self._classes(), *self._mounted(), *served, *self._trains()] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
@@ -188,12 +188,20 @@ class AppsSpec(FileSpec):
             priorities=self.priorities,
             namespaces=self.namespaces,
             images=self.all_images,
+            mountable=self.mountable,
         )
         of_google = controllers.RAY in self.existing_controllers
         yield from ray_cluster.against(self.ray_clusters, rooms=rooms, namespaces=self.namespaces, of_google=of_google)
-        for name, ray in self.ray_clusters.items():
-            if name in self.jobs and self.jobs[name].namespace == ray.namespace:
-                yield Problem(f"ray_clusters.{name}", f"is the name of a job in {ray.namespace} too", "another name", "rename one")
+        for name, service in self.services.items():
+            if service.priority and service.priority not in self.priorities:
+                allowed = ", ".join(nearest(service.priority, self.priorities) or self.priorities) or "there is none"
+                yield Problem(f"services.{name}.priority", f"{service.priority} is no key of priorities", allowed)
+        taken: dict[tuple[str, str], str] = {}
+        for key, several in (("services", self.services), ("jobs", self.jobs), ("ray_clusters", self.ray_clusters)):
+            for name, one in several.items():
+                first = taken.setdefault((one.namespace, name), key)
+                if first != key:  # its account, and more, would have the same name
+                    yield Problem(f"{key}.{name}", f"is a key of {first} in {one.namespace} too", "another name", "rename one")
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
@@ -212,10 +220,19 @@ class AppsSpec(FileSpec):
         """What has accelerators in the cluster: the nodes of each pool, and of each class."""
         pools, found = self.node_pools, dict[Place, Room]()
         for name, pool in pools.items():
-            asks = pool.provisioning == "queued-provisioning"
-            found[name, ""] = Room(seat(name, pool, self.region_stack), pool.bounds()[1], asks, pool.max_run_minutes)
+            found[name, ""] = Room(
+                seat(name, pool, self.region_stack),
+                pool.bounds()[1],
+                pool.provisioning == "queued-provisioning",
+                pool.max_run_minutes,
+                pool.host,
+                tuple(pool.zones_in(self.region)),
+            )
         for name, ladder in self.compute_classes.items():
-            found["", name] = Room(compute_class.seat(name, ladder, pools), ladder.max_nodes, minutes=ladder.max_run_minutes)
+            there = tuple(ladder.zones or ())
+            found["", name] = Room(
+                compute_class.seat(name, ladder, pools), ladder.max_nodes, False, ladder.max_run_minutes, ladder.host, there
+            )
         return found
 
     @property
@@ -238,7 +255,8 @@ class AppsSpec(FileSpec):
         """Where a job runs, and what it is made of there."""
         found = cluster_job.rooms_of(job, self.queues, self.rooms)
         image = job.image or self.all_images[job.program.image if job.program else ""]
-        return Where(stack, labels, image, self.buckets, tuple(room.seat for room in found), self._restricted(job.namespace))
+        seats = tuple(room.seat for room in found)
+        return Where(stack, labels, image, self.buckets, seats, self._restricted(job.namespace), self.mountable)
 
     def made(self, labels: Mapping[str, str], ray: RayClusterSpec) -> Made:
         """What a Ray cluster is made of."""
@@ -272,6 +290,7 @@ class AppsSpec(FileSpec):
             self.namespaces,
             self.all_images,
             self.buckets["models"],
+            self.mountable,
         )
 
     def _held(self) -> Iterator[Problem]:
@@ -280,8 +299,6 @@ class AppsSpec(FileSpec):
             return
         nodes = self.nodes
         for path, pod in self.pods():
-            if compute_class.CLASS in pod.get("nodeSelector", {}):
-                continue  # its nodes are made as it asks
             fit = judge(PodNeed.of(pod), nodes)
             if not fit.holds and nodes:
                 near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))

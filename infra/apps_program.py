@@ -6,18 +6,14 @@ from dataclasses import replace
 
 import pulumi
 
-from infra import kubernetes, names
+from infra import apps_training, kubernetes, names
 from infra.apps import AppsSpec
 from infra.clouds import GOOGLE_CLOUD, Cloud
-from infra.in_cluster import controllers, metrics_adapter, service_checks
-from infra.in_cluster.cluster_job import ClusterJob
+from infra.in_cluster import metrics_adapter, service_checks
 from infra.in_cluster.compute_class import ComputeClass
-from infra.in_cluster.controllers import Controllers
+from infra.in_cluster.controllers import GROUPS
 from infra.in_cluster.metrics_adapter import MetricsAdapter
 from infra.in_cluster.namespace import Namespace
-from infra.in_cluster.priority import Priority
-from infra.in_cluster.queue import Queues
-from infra.in_cluster.ray_cluster import RayCluster
 from infra.in_cluster.route import Route
 from infra.in_cluster.secret import Secret
 from infra.in_cluster.service import Service
@@ -41,61 +37,15 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     proxied = {spec.services[name].namespace for name in led}
     proxies = spec.of_region.network.proxy_cidr or ""
     namespaces = {
-        name: Namespace(name, one, placement=placement, proxies=proxies if name in proxied else "", opts=inside)
+        name: Namespace(name, one, placement=placement, proxies=proxies if name in proxied else "", opts=inside).namespace
         for name, one in spec.namespaces.items()
     }
-    installed = Controllers("controllers", spec.controllers, opts=inside) if spec.controllers else None
-
-    def after(namespace: str, *needed: controllers.Controller) -> list[pulumi.Resource]:
-        """What must stand first: the namespace, and the controllers that are not there already."""
-        return [namespaces[namespace].namespace, *(installed.after(*needed) if installed else [])]
-
-    priorities = {
-        name: Priority(
-            name,
-            one,
-            placement=placement,
-            queued=bool(spec.queues),
-            after=installed.after(controllers.QUEUES) if installed else [],
-            opts=inside,
-        )
-        for name, one in spec.priorities.items()
-    }
-    queues: dict[str, kubernetes.Object] = {}
-    if spec.queues:
-        first = [one for queue in spec.queues.values() for one in after(queue.namespace, controllers.QUEUES)]
-        queues = Queues("queues", spec.queues, rooms=spec.rooms, placement=placement, after=first, opts=inside).queues
-    for name, job in spec.jobs.items():
-        kind: list[controllers.Controller] = [] if job.schedule else [controllers.JOB_SETS]
-        ClusterJob(
-            name,
-            job,
-            where=spec.where(stack, placement.labels, job),
-            placement=placement,
-            project_number=project_number,
-            after=[
-                *after(job.namespace, *kind),
-                *([queues[job.queue]] if job.queue else []),
-                *([priorities[job.priority]] if job.priority else []),
-            ],
-            opts=inside,
-        )
-    for name, ray in spec.ray_clusters.items():
-        RayCluster(
-            name,
-            ray,
-            made=spec.made(placement.labels, ray),
-            placement=placement,
-            buckets=spec.buckets,
-            project_number=project_number,
-            after=after(ray.namespace, controllers.RAY),
-            opts=inside,
-        )
+    installed = apps_training.declare(spec, stack, placement, project_number, namespaces, inside)
 
     around = spec.around
+    groups = service_checks.groups(spec.services, around)
     if spec.needs_adapter:
         MetricsAdapter(around.images[metrics_adapter.KEY], placement=placement, project_number=project_number, opts=inside)
-    groups = service_checks.groups(spec.services, around)
     for name, service in spec.services.items():
         Service(
             name,
@@ -105,7 +55,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             placement=placement,
             buckets=spec.buckets,
             project_number=project_number,
-            after=after(service.namespace, *([controllers.GROUPS] if name in groups else [])),
+            after=[namespaces[service.namespace], *(installed.after(GROUPS) if installed and name in groups else [])],
             opts=inside,
         )
     reached = {}
@@ -117,7 +67,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             services=spec.services,
             groups=groups,
             placement=placement,
-            after=[namespaces[one].namespace for one in sorted(within)],
+            after=[namespaces[one] for one in sorted(within)],
             opts=inside,
         ).address
 
@@ -136,15 +86,15 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         )
     network = names.resource(spec.region_stack, "net")
     for name, volume in spec.volumes.items():
-        Volume(name, volume, placement=placement, network=network, after=after(volume.namespace), opts=inside)
+        Volume(name, volume, placement=placement, network=network, after=[namespaces[volume.namespace]], opts=inside)
     for name, secret in spec.secrets.items():
         Secret(
             name,
             secret,
-            readers=secret.readers,
+            readers=sorted({*secret.readers, *(one for one, service in spec.services.items() if name in service.secrets)}),
             placement=placement,
             project_number=project_number,
-            after=after(secret.namespace),
+            after=[namespaces[secret.namespace]],
             opts=inside,
         )
 

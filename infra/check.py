@@ -86,13 +86,14 @@ class Checked:
         from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
         from infra.in_cluster import cluster_job, compute_class, controllers
+        from infra.policy.excepted import this_day
 
         if isinstance(self.spec, AppsSpec):
             apps = self.spec
             return [
                 *self._exceptions(),
                 *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
-                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms),
+                *cluster_job.warnings(apps.jobs, apps.queues, apps.rooms, this_day()),
                 *controllers.warnings(apps.controllers, apps.system_nodes),
             ]
         if (spec := self.region) is None:
@@ -205,7 +206,7 @@ def _with_lines(problems: Sequence[Problem], names: Iterable[str], path: Path) -
 
 
 def place(resource: Declared) -> str:
-    """Where a resource stands: its zones, zone, region or location as declared, else `global`."""
+    """Where a resource stands: its zones, zone, region or location as declared; what is in a cluster there; else `global`."""
     zones = resource.get("nodeLocations")
     if isinstance(zones, list) and zones and all(isinstance(one, str) for one in zones):
         first, *others = zones  # of one region: the letter tells
@@ -216,7 +217,7 @@ def place(resource: Declared) -> str:
             return "unknown"
         if value:
             return str(value).lower()
-    return "global"
+    return "cluster" if resource.type.startswith("kubernetes:") else "global"
 
 
 def shown_name(resource: Declared) -> str:

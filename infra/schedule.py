@@ -88,6 +88,21 @@ class Schedule:
         while (moment := self.next(moment)) <= b:
             yield moment
 
+    def unsure(self, a: float, b: float) -> Iterator[tuple[dt.datetime, bool]]:
+        """
+        Times on the wall between *a* and *b*, in seconds since 1970, at which it would be due and that never come (True) or come twice: of
+        fixed hours only. What a clock makes of them, each clock says for itself.
+        """
+        zone, moment = ZoneInfo(self.timezone), a
+        if any(field.startswith("*") for field in self.cron.split()[:2]):
+            return
+        while (change := _change(zone, moment, math.floor(b))) is not None:
+            before, after = _wall(zone, change - 1) + dt.timedelta(seconds=1), _wall(zone, change)
+            first = next(CronSim(self.cron, min(before, after) - dt.timedelta(seconds=1)))
+            if first < max(before, after):
+                yield first, after > before
+            moment = change
+
     @property
     def runs_a_month(self) -> Decimal:
         """How often it is due in a month of 730 hours, in the mean of 28 years; changes of the clock are not reckoned."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -47,15 +49,21 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert (path.parent / target).exists(), target
 
 
+@cache
+def schema() -> jsonschema.Draft202012Validator:
+    """What an editor holds a file against: read and checked once."""
+    found = json.loads((ROOT / "stacks" / "stack.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "stacks").glob("*.yaml")), ids=lambda path: path.name)
 def test_the_schema_accepts_the_stacks(path: Path) -> None:
     """What the program accepts, an editor accepts."""
-    schema = YAML(typ="safe").load((ROOT / "stacks" / "stack.schema.json").read_text(encoding="utf-8"))
     document = YAML(typ="safe", pure=True).load(re.sub(r"(\d{4}-\d\d-\d\d)", r'"\1"', path.read_text(encoding="utf-8")))
-    jsonschema.validate(document, schema)
+    assert not list(schema().iter_errors(document))
     document["config"]["accelform:nonsense"] = 1
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema)
+    assert not schema().is_valid(document)
 
 
 @pytest.mark.parametrize("path", ["stacks/Pulumi.asia-east1.yaml", "docs/examples/Pulumi.jobs.yaml"])

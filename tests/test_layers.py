@@ -27,7 +27,7 @@ LEVELS = [
     {"sandbox"},
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
     {"confirmed", "exceptions", "stack", "stack_file", "apps", "keys", "refusals", "yaml_file", "collect", "operate"},
-    {"program", "apps_program"},
+    {"program", "apps_program", "apps_training"},
     {"check", "stack_kinds"},
     {"report"},
     {"local"},

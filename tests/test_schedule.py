@@ -230,3 +230,21 @@ def test_a_day_and_a_weekday_mean_either():
 def test_mean_runs_a_month(cron, month):
     """Of 730 hours, a twelfth of 365 days, as all of costs are."""
     assert abs(Schedule(cron).runs_a_month - month) < Decimal("1e-20")
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone", "times"),
+    [
+        ("30 2 * * *", "Europe/Berlin", [("2027-03-28 02:30", True), ("2027-10-31 02:30", False)]),
+        ("15 2 * * *", "Australia/Lord_Howe", [("2027-10-03 02:15", True)]),
+        ("45 1 * * *", "Australia/Lord_Howe", [("2027-04-04 01:45", False)]),
+        ("59 1 * * *", "Europe/Berlin", []),
+        ("0 3 * * *", "Europe/Berlin", []),
+        ("0 0 31 10 *", "Europe/Berlin", []),
+        ("0 * * * *", "Europe/Berlin", []),
+    ],
+)
+def test_times_that_never_come_or_come_twice_are_known(cron, zone, times):
+    """Of fixed hours, where the clock is changed; on Lord Howe Island by half an hour."""
+    found = Schedule(cron, zone).unsure(at("2026-12-01"), at("2027-12-01"))
+    assert [(f"{time:%Y-%m-%d %H:%M}", never) for time, never in found] == times

@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "stacks" / "stack.schema.json"
-DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md", "docs/guides/gke.md")
+GUIDES = ("docs/guides/gke.md", "docs/guides/serve-on-gke.md", "docs/guides/train-on-gke.md")
+DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md", *GUIDES)
 
 NOW = "1796083200"
 """When all output in the documents was made: 2026-12-01, in seconds since 1970."""

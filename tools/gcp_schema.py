@@ -20,6 +20,7 @@ from infra.local.gcp.schema import FILE
 SOURCE = "schema of the pulumi-gcp provider 10.2.0, as its Python SDK has it"
 CONDITION = "gcp:vertex/AiEndpointIamMemberCondition:AiEndpointIamMemberCondition"
 DURATION = "gcp:compute/ResizeRequestRequestedRunDuration:ResizeRequestRequestedRunDuration"
+READER_CONDITION = "gcp:secretmanager/SecretIamMemberCondition:SecretIamMemberCondition"
 JOB_CONDITION = "gcp:cloudrunv2/JobIamMemberCondition:JobIamMemberCondition"
 FIXED = {"replaces": True, "type": "string"}
 
@@ -35,6 +36,12 @@ ADDED_RESOURCES: dict[str, Any] = {
         | {"condition": {"ref": JOB_CONDITION, "replaces": True}},
         "outputs": ["condition", "etag", "location", "member", "name", "project", "role"],
         "required": ["member", "role"],
+    },
+    "gcp:secretmanager/secretIamMember:SecretIamMember": {
+        "inputs": dict.fromkeys(("member", "project", "role", "secretId"), FIXED)
+        | {"condition": {"ref": READER_CONDITION, "replaces": True}},
+        "outputs": ["condition", "etag", "member", "project", "role", "secretId"],
+        "required": ["member", "role", "secretId"],
     },
     "gcp:compute/resizeRequest:ResizeRequest": {
         "inputs": dict.fromkeys(("description", "instanceGroupManager", "name", "project", "zone"), FIXED)
@@ -61,11 +68,12 @@ ADDED_RESOURCES: dict[str, Any] = {
 }
 ADDED_TYPES: dict[str, Any] = {
     JOB_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
+    READER_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
-"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs` and
-`pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
+"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs`,
+`pulumi_gcp.secretmanager.SecretIamMemberArgs` and `pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
 
 KEPT = ("type", "ref", "items", "additionalProperties", "replaces", "secret")
 

@@ -24,6 +24,9 @@ GIB_PER_VCPU: Mapping[str, Mapping[str, Decimal]] = MappingProxyType(
 the catalogue has a price of fits, but for the one below."""
 OTHERWISE: Mapping[str, Decimal] = MappingProxyType({"n2-highmem-128": Decimal(864)})
 """GiB. Source: the same."""
+SHARED: Mapping[str, Decimal] = MappingProxyType({"e2-micro": Decimal(1), "e2-small": Decimal(2), "e2-medium": Decimal(4)})
+"""GiB of machines that share their 2 vCPUs with others.
+Source: https://docs.cloud.google.com/compute/docs/general-purpose-machines#e2_machine_types, read 2026-11."""
 _FORM = re.compile(r"([a-z][a-z0-9]*)-([a-z]+)-([1-9][0-9]{0,2})", re.ASCII)
 
 
@@ -57,6 +60,8 @@ def size(machine_type: str) -> MachineSize:
         return MachineSize(*n1)
     if row := next((row for row in rows("tpu_hosts") if row["machine_type"] == machine_type), None):
         return MachineSize(int(row["vcpus"]), Decimal(row["memory_gib"]))
+    if machine_type in SHARED:
+        return MachineSize(2, SHARED[machine_type])
     match = _FORM.fullmatch(machine_type)
     per_vcpu = GIB_PER_VCPU.get(match[1], {}).get(match[2]) if match else None
     if match is None or per_vcpu is None:

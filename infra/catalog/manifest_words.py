@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from infra.catalog.manifest_fast import INTS, is_base64, takes
 from infra.catalog.manifest_schemas import Schemas, schemas
 from infra.catalog.quantities import BadQuantity, quantity
 from infra.errors import nearest
@@ -17,7 +18,6 @@ Path = tuple[str | int, ...]
 
 DEEPEST = 100
 """No object of Kubernetes is nested so deeply; a file whose anchors hold themselves is without end."""
-_INTS = {"int32": (1 << 31) - 1, "int64": (1 << 63) - 1}
 _KINDS = {
     "string": "a text",
     "integer": "a whole number",
@@ -99,7 +99,7 @@ def not_json(value: object, path: Path = ()) -> Iterator[ManifestFault]:
         for index, one in enumerate(value):
             yield from not_json(one, (*path, index))
     elif isinstance(value, int) and value.bit_length() > 200:
-        yield ManifestFault(place(path), f"is {short(value)}", f"at most {_INTS['int64']}")
+        yield ManifestFault(place(path), f"is {short(value)}", f"at most {INTS['int64']}")
     elif isinstance(value, float) and not math.isfinite(value):
         yield ManifestFault(place(path), f"is {value}, not a number")
     elif value is not None and not isinstance(value, str | int | float):
@@ -109,6 +109,8 @@ def not_json(value: object, path: Path = ()) -> Iterator[ManifestFault]:
 
 def refused(manifest: Mapping[str, Any], definition: str, known: Schemas) -> Iterator[ManifestFault]:
     """Everything that the schema refuses, each thing once."""
+    if takes(definition, known.version)(manifest):
+        return
     validator = _validator(definition, known.version)
     for error in sorted(validator.iter_errors(manifest), key=lambda error: [str(part) for part in error.absolute_path]):
         yield from _words(error)
@@ -122,15 +124,11 @@ def _validator(definition: str, version: str) -> Any:
         "integer", lambda _, one: isinstance(one, int) and not isinstance(one, bool)
     )
     checker = jsonschema.FormatChecker(formats=())
-    for name, largest in _INTS.items():
+    for name, largest in INTS.items():
         checker.checks(name)(lambda one, largest=largest: not isinstance(one, int) or -largest - 1 <= one <= largest)
-    checker.checks("byte")(lambda one: not isinstance(one, str) or _is_base64(one))
+    checker.checks("byte")(lambda one: not isinstance(one, str) or is_base64(one))
     made = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=kinds)
     return made({"$ref": f"#/$defs/{definition}", **schemas(version).document}, format_checker=checker)
-
-
-def _is_base64(text: str) -> bool:
-    return re.fullmatch(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", "".join(text.split())) is not None
 
 
 def _words(error: Any) -> Iterator[ManifestFault]:
@@ -159,7 +157,7 @@ def _words(error: Any) -> Iterator[ManifestFault]:
                     place(path), "is not base64", "the value in base64; or as it is, under stringData where the kind has that"
                 )
             else:
-                yield ManifestFault(place(path), f"is {short(got)}, too large", f"at most {_INTS[wanted]}")
+                yield ManifestFault(place(path), f"is {short(got)}, too large", f"at most {INTS[wanted]}")
         case _:
             yield ManifestFault(place(path), *_bounds(error.validator, got, wanted))
 

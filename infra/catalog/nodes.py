@@ -16,7 +16,7 @@ from infra.catalog import gpu_machines
 from infra.catalog.accelerator import accelerators
 from infra.catalog.fits_tpu import machines as tpu_machines
 from infra.catalog.gpu import gpus
-from infra.catalog.machine_size import MachineSize, size
+from infra.catalog.machine_size import SHARED, MachineSize, size
 from infra.catalog.places import region_of
 from infra.catalog.tpu import TpuShape
 
@@ -32,6 +32,8 @@ PLAN = "https://docs.cloud.google.com/kubernetes-engine/docs/concepts/plan-node-
 """Which share of cpu, memory and disk GKE keeps."""
 CPU_SHARES = ((1, Decimal("0.06")), (1, Decimal("0.01")), (2, Decimal("0.005")), (None, Decimal("0.0025")))
 """Cores, and what part of them is kept; the last of all others. Source: PLAN."""
+SHARED_CPU = Decimal("1.06")
+"""Cores that are kept of a machine of E2 with shared cores, of which there are 2. Source: PLAN."""
 MEMORY_SHARES = ((4, Decimal("0.25")), (4, Decimal("0.20")), (8, Decimal("0.10")), (112, Decimal("0.06")), (None, Decimal("0.02")))
 """GiB, and what part of them is kept. Source: PLAN. Nodes have been seen that keep this of 1000 MiB for each GiB: a little less."""
 STREAMING_SHARES = ((4, Decimal("0.10")), (4, Decimal("0.08")), (8, Decimal("0.04")), (112, Decimal("0.024")), (None, Decimal("0.008")))
@@ -208,7 +210,7 @@ def node(
         name=name,
         labels=MappingProxyType(dict(sorted(known.items()))),
         taints=tuple(all_taints),
-        cpu=machine.vcpus - kept(machine.vcpus, CPU_SHARES),
+        cpu=machine.vcpus - (SHARED_CPU if machine_type in SHARED else kept(machine.vcpus, CPU_SHARES)),
         memory=memory_left(machine.memory, image_streaming=image_streaming),
         ephemeral_storage=storage_left(disk_gib, local_ssds),
         extended=MappingProxyType(extended),

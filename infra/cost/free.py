@@ -24,6 +24,7 @@ FREE = {
     "gcp:storage/bucketIAMMember:BucketIAMMember": "IAM is free",
     "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember": "IAM is free",
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": "IAM is free",
+    "gcp:secretmanager/secretIamMember:SecretIamMember": "IAM is free",
     "accelform:billing:SpendCap": "budgets are free",
     "accelform:vertex:Model": "models are not charged until they are deployed",
     "gcp:billing/budget:Budget": "budgets are free",

@@ -7,7 +7,9 @@ Job, whose pods all its tries are: so one limit of time holds for the whole run,
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, ClassVar, Self
 
 import pulumi
@@ -18,9 +20,10 @@ from infra.components.placement import Placement
 from infra.components.program import ProgramSpec
 from infra.errors import Problem, ProblemsError, nearest
 from infra.findings import Found
-from infra.in_cluster import job_objects
+from infra.in_cluster import job_objects, mounts
 from infra.in_cluster.account import TRAINS, Account
 from infra.in_cluster.job_objects import Where
+from infra.in_cluster.mounts import Folders, Mountable
 from infra.in_cluster.queue import QUEUE, Place, QueueSpec, Room, Rooms
 from infra.in_cluster.seat import NOWHERE
 from infra.kubernetes import Object
@@ -63,6 +66,10 @@ class ClusterJobSpec(ProgramSpec):
     """Memory of each pod: it gets no more. Needed without accelerators. (default: what is there)"""
     scratch_gib: Annotated[WholeNumber, Field(ge=1, le=65536)] | None = None
     """Disk of each pod for files that end with it. (default: what is there)"""
+    volumes: Folders = {}
+    """Keys of `volumes:` that each pod mounts, and where it sees them."""
+    secrets: Folders = {}
+    """Keys of `secrets:` that each pod sees as files, and where; the job, by its name, must be one of their readers."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX)]
     """Minutes that one run may take, all its tries together, and the wait for nodes too; not the wait in a queue."""
     retries: Annotated[WholeNumber, Field(ge=0, le=100)] = 3
@@ -121,6 +128,7 @@ def against(
     priorities: Mapping[str, object],
     namespaces: Mapping[str, object],
     images: Mapping[str, str],
+    mountable: Mountable,
 ) -> Iterator[Problem]:
     """What speaks against jobs in this cluster."""
     for name, spec in jobs.items():
@@ -144,6 +152,7 @@ def against(
             yield Problem(f"{path}.{key}", words, ", ".join(known_places) or "there is none")
         elif found := rooms_of(spec, queues, rooms):
             yield from _in_rooms(path, spec, found)
+            yield from (replace(one, path=f"{path}.{one.path}") for one in _mounted(name, spec, found[0], mountable))
             if queue and queue.namespace == spec.namespace:
                 yield from _in_queue(path, spec, queue, rooms)
 
@@ -174,6 +183,15 @@ def _in_rooms(path: str, spec: ClusterJobSpec, rooms: tuple[Room, ...]) -> Itera
             yield Problem(f"{path}.queue", words, fix=f"write a queue with a quota of {room.seat.name}, and name it")
 
 
+def _mounted(name: str, spec: ClusterJobSpec, room: Room, of: Mountable) -> Iterator[Problem]:
+    """What its pods cannot mount, and may not read."""
+    for secret in spec.secrets:
+        if secret in of.secrets and name not in of.secrets[secret].readers:
+            yield Problem(f"secrets.{secret}", f"{name} may not read it", fix=f"put {name} into secrets.{secret}.readers")
+    copies = job_objects.hosts(spec, room.seat)
+    yield from mounts.problems(spec.volumes, spec.secrets, of, namespace=spec.namespace, copies=copies, host=room.host, zones=room.zones)
+
+
 def _in_queue(path: str, spec: ClusterJobSpec, queue: QueueSpec, rooms: Rooms) -> Iterator[Problem]:
     """What would wait for ever."""
     mine = [one for one in queue.quotas if one.place in rooms and spec.place in (None, one.place)]
@@ -192,10 +210,16 @@ def alike(room: Room) -> tuple[str, int, int, str]:
     return room.seat.resource, room.seat.accelerators, room.seat.hosts, room.seat.accelerator_type
 
 
-def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec], rooms: Rooms) -> Iterator[Found]:
-    """What is allowed, and would end in vain."""
+def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec], rooms: Rooms, day: dt.date) -> Iterator[Found]:
+    """
+    What is allowed, and would end in vain.
+
+    Args:
+        day: This one.
+    """
     for name, spec in jobs.items():
         found = rooms_of(spec, queues, rooms)
+        yield from _unsure(name, spec, day)
         if spec.workload and spec.image is None and any(room.seat.resource == job_objects.GPU for room in found):
             words = f"no image of this project has JAX for CUDA: a run of {name} would see no GPU, and end with {DEVICES_EXIT}"
             yield Found(f"jobs.{name}.image", "warning", words, "write the image of one that has, by its digest, such as jax[cuda12]")
@@ -203,6 +227,20 @@ def warnings(jobs: Mapping[str, ClusterJobSpec], queues: Mapping[str, QueueSpec]
             if room.minutes and room.minutes < spec.max_run_minutes:
                 words = f"nodes of {room.seat.name} end after {room.minutes} minutes: a run that takes longer begins again"
                 yield Found(f"jobs.{name}.max_run_minutes", "warning", words, f"{room.minutes} or less is sure to do")
+
+
+def _unsure(name: str, spec: ClusterJobSpec, day: dt.date) -> Iterator[Found]:
+    """
+    Nights of the next year at which Kubernetes begins no run, or two, since the clock is changed.
+
+    Sources: kubernetes/kubernetes issue 121594 (a time that comes twice is due twice); argoproj/argo-workflows issue 8137 (one that never
+    comes is not due, by the same library). Read 2026-11.
+    """
+    if spec.clock:
+        a = dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()
+        for time, leapt in spec.clock.unsure(a, a + 366 * 86_400):
+            words = f"{time:%Y-%m-%d %H:%M} {'never comes, and so does no run' if leapt else 'comes twice, and so may the run'}"
+            yield Found(f"jobs.{name}.schedule", "warning", f"{words}: the clock of {spec.timezone} is changed", "choose another hour")
 
 
 class ClusterJob(pulumi.ComponentResource):

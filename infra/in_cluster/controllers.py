@@ -81,8 +81,9 @@ def kueue_config() -> str:
     """
     Kueue's own configuration, whole: the chart takes it as one text, and JSON is YAML.
 
-    Quotas count accelerators alone: what a queue does not name (cpu, memory, disk) holds no job back. Jobs without a queue are not touched.
-    Source: apis/config/v1beta2 of kubernetes-sigs/kueue v0.19.2; all but the last three are as the chart has them.
+    Jobs without a queue are not touched.
+
+    Source: apis/config/v1beta2 of kubernetes-sigs/kueue v0.19.2; all but the last two are as the chart has them.
     """
     config = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -93,7 +94,6 @@ def kueue_config() -> str:
         "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
         "manageJobsWithoutQueueName": False,
         "integrations": {"frameworks": list(FRAMEWORKS)},
-        "resources": {"quotaCheckStrategy": "IgnoreUndeclared"},
     }
     return json.dumps(config, indent=2)
 

@@ -8,10 +8,13 @@ counts anew when a job that was suspended is begun) and .../cron-jobs/; api/jobs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from infra import names
+from infra.in_cluster import mounts
+from infra.in_cluster.amounts import amount
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.queue import PRIORITY, QUEUE
 from infra.in_cluster.seat import RESOURCES, SPOT_SECONDS, Seat
 from workloads.contract import ABORTED_EXIT, ARTEFACT_EXIT, CONTRACT_EXIT, DEVICES_EXIT, RESTART_EXIT, TrainSettings
@@ -43,6 +46,9 @@ STAYS = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}
 Source: https://cloud.google.com/kubernetes-engine/docs/concepts/cluster-autoscaler ("Pod scheduling and disruption"), read 2026-11."""
 NOT_AWAITED = {"pulumi.com/skipAwait": "true"}
 """The provider waits for pods behind a name, and here there are none until a run begins."""
+GPU_LIBRARIES = {"LD_LIBRARY_PATH": "/usr/local/nvidia/lib64"}
+"""Where GKE puts the driver's files, which an image without CUDA's own base does not look for. An image of somebody's command says what it
+needs by itself. Source: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus ("About the CUDA libraries"), read 2026-11."""
 FINAL = (CONTRACT_EXIT, ARTEFACT_EXIT, DEVICES_EXIT)
 
 
@@ -59,6 +65,7 @@ class Where:
     """Those that it may get: one where it names one, and several, all alike, where its queue chooses."""
     restricted: bool = False
     """Whether its namespace forbids root."""
+    mountable: Mountable = field(default_factory=Mountable)
 
     @property
     def seat(self) -> Seat:
@@ -73,13 +80,6 @@ def hosts(spec: ClusterJobSpec, seat: Seat) -> int:
 def accelerators(spec: ClusterJobSpec, seat: Seat) -> int:
     """Accelerators of one pod."""
     return spec.accelerators or (1 if seat.divided else seat.accelerators)
-
-
-def amount(number: float, unit: str = "") -> str:
-    """A quantity of cores, or with `Gi` of memory, as the API itself writes it."""
-    if number == int(number):
-        return f"{int(number)}{unit}"
-    return f"{max(1, round(number * 1024))}Mi" if unit == "Gi" else f"{max(1, round(number * 1000))}m"
 
 
 def literal(text: str) -> str:
@@ -123,7 +123,8 @@ def environment(name: str, spec: ClusterJobSpec, where: Where) -> list[Manifest]
         told[0] = {"name": "WL_RUN_ID", "valueFrom": {"fieldRef": {"fieldPath": JOB_NAME}}}
     if met:
         told.append({"name": "WL_PROCESS_ID", "valueFrom": {"fieldRef": {"fieldPath": INDEX}}})
-    return [*told, *({"name": key, "value": literal(value)} for key, value in spec.env.items())]
+    libraries = GPU_LIBRARIES if spec.workload and seat.resource == GPU else {}
+    return [*told, *({"name": key, "value": literal(value)} for key, value in {**libraries, **spec.env}.items())]
 
 
 def first_host(name: str, spec: ClusterJobSpec) -> str:
@@ -138,9 +139,15 @@ def pods(name: str, spec: ClusterJobSpec, where: Where) -> Iterator[Manifest]:
 
 
 def template(name: str, spec: ClusterJobSpec, where: Where) -> Manifest:
+    """
+    What the pods of a run are made by. In a queue Kueue puts in where they go; only which pool is meant must be said, where one is named.
+    What they put up with is a list, which Kueue makes longer: written here too, a refresh would show a change, and the run begin anew.
+    """
     pod = _pod(name, spec, where)
-    if len(where.seats) == 1:
+    if not spec.queue:
         pod = where.seat.pod(pod)
+    elif spec.place:
+        pod = {**pod, "nodeSelector": dict(where.seat.selector)}
     return {"metadata": {"labels": {**where.labels, NAME: name}, "annotations": dict(STAYS)}, "spec": pod}
 
 
@@ -159,7 +166,7 @@ def _pod(name: str, spec: ClusterJobSpec, where: Where) -> Manifest:
         made["priorityClassName"] = spec.priority
     if spec.schedule and hosts(spec, where.seat) > 1:
         made["subdomain"] = name
-    return made
+    return mounts.add(made, spec.volumes, spec.secrets, where.mountable)
 
 
 def _container(name: str, spec: ClusterJobSpec, where: Where, contained: bool) -> Manifest:

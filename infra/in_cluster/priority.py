@@ -57,7 +57,9 @@ class Priority(pulumi.ComponentResource):
         """
         super().__init__("accelform:priority:Priority", name, None, opts)
         child = pulumi.ResourceOptions(parent=self, delete_before_replace=True)
-        Object(manifest(name, spec, placement), child)
+        # The provider does not know that these cannot be changed.
+        fixed = pulumi.ResourceOptions(replace_on_changes=["value", "preemptionPolicy"])
+        Object(manifest(name, spec, placement), pulumi.ResourceOptions.merge(child, fixed))
         if queued:
             Object(waiting(name, spec, placement), pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=after)))
         self.register_outputs({})

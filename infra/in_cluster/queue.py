@@ -16,7 +16,9 @@ import pulumi
 from pydantic import Field, model_validator
 
 from infra.components.placement import Placement
+from infra.components.pool_nodes import Host
 from infra.errors import Problem, ProblemsError, nearest
+from infra.in_cluster.amounts import amount
 from infra.in_cluster.namespace import NAMED
 from infra.in_cluster.seat import Seat
 from infra.kubernetes import Object
@@ -29,6 +31,8 @@ PRIORITY = "kueue.x-k8s.io/priority-class"
 STOPS = {"none": "None", "hold": "Hold", "hold-and-drain": "HoldAndDrain"}
 PREEMPTION = {"never": "Never", "lower-priority": "LowerPriority", "lower-or-newer-equal-priority": "LowerOrNewerEqualPriority"}
 STRATEGIES = {"best-effort-fifo": "BestEffortFIFO", "strict-fifo": "StrictFIFO"}
+PLENTY = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi"}
+"""More than any pool has."""
 PROVISIONING = "queued-provisioning"
 """Name of what asks GKE for all nodes of a job at once, where a pool is `queued-provisioning`."""
 
@@ -98,6 +102,10 @@ class Room:
     """Whether its nodes come by a request for all of them at once."""
     minutes: int | None = None
     """Minutes after which its nodes end by themselves; None where they do not."""
+    host: Host | None = None
+    """Machine of its nodes."""
+    zones: tuple[str, ...] = ()
+    """Where they stand; none where it is not known."""
 
     @property
     def slice(self) -> int:
@@ -195,15 +203,20 @@ def flavor(place: Place, room: Room, placement: Placement) -> dict[str, Any]:
 
 
 def cluster_queue(name: str, spec: QueueSpec, rooms: Rooms, placement: Placement) -> dict[str, Any]:
-    groups: dict[str, list[dict[str, Any]]] = {}
+    """
+    Its quotas, in one group: each flavour says how much it has of all that any of them has. Cpu, memory and disk hold no job back.
+    A job that asks for what no quota names would wait for ever.
+    """
+    kinds = list(dict.fromkeys(rooms[quota.place].seat.resource for quota in spec.quotas))
+    flavors = []
     for quota in spec.quotas:
-        resource = rooms[quota.place].seat.resource
-        amount = {"name": resource, "nominalQuota": str(quota.accelerators)}
-        groups.setdefault(resource, []).append({"name": flavor_name(quota.place), "resources": [amount]})
+        own = {kind: amount(quota.accelerators) if kind == rooms[quota.place].seat.resource else "0" for kind in kinds}
+        amounts = [{"name": resource, "nominalQuota": most} for resource, most in {**own, **PLENTY}.items()]
+        flavors.append({"name": flavor_name(quota.place), "resources": amounts})
     made: dict[str, Any] = {
         "namespaceSelector": {"matchLabels": {NAMED: spec.namespace}},
         "queueingStrategy": STRATEGIES[spec.queueing],
-        "resourceGroups": [{"coveredResources": [resource], "flavors": flavors} for resource, flavors in groups.items()],
+        "resourceGroups": [{"coveredResources": [*kinds, *PLENTY], "flavors": flavors}],
         "preemption": {"withinClusterQueue": PREEMPTION[spec.preemption]},
         "stopPolicy": STOPS[spec.stop],
     }

@@ -19,7 +19,8 @@ from infra.components.images import Image
 from infra.components.placement import Placement
 from infra.errors import Problem, ProblemsError, nearest
 from infra.in_cluster.account import TRAINS, Account
-from infra.in_cluster.job_objects import NAME, TPU, amount
+from infra.in_cluster.amounts import amount
+from infra.in_cluster.job_objects import NAME, TPU
 from infra.in_cluster.queue import Place, Room, Rooms
 from infra.in_cluster.seat import NOWHERE, Seat
 from infra.kubernetes import Object

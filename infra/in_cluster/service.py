@@ -20,6 +20,7 @@ from infra.components.placement import Placement
 from infra.errors import Problem, ProblemsError
 from infra.in_cluster import service_objects
 from infra.in_cluster.account import READS, Account
+from infra.in_cluster.mounts import Folders
 from infra.in_cluster.service_objects import Place
 from infra.in_cluster.service_parts import Folder, MountPath, ScaleSpec
 from infra.kubernetes import Object
@@ -62,7 +63,7 @@ class ServiceSpec(Spec):
     image: Image | None = None
     """Image of the container, by its digest, in a repository of the region. (default: that of `workload`)"""
     command: list[Text] = []
-    """What runs instead of the image's entry point."""
+    """What runs instead of the image's entry point. `$(NAME)` is a variable of the container: of a group, `$(LWS_LEADER_ADDRESS)` too."""
     args: list[Text] = []
     """Its arguments, instead of the image's."""
     env: Annotated[dict[Variable, Text], Field(max_length=200)] = {}
@@ -113,12 +114,16 @@ class ServiceSpec(Spec):
     """A policy of Cloud Armor in the project and region, by its name, which says who may ask by a route. (default: whoever reaches it)"""
     priority: Name | None = None
     """Key of `priorities`: who goes where there is no room for all. (default: none, which is 0)"""
-    mounts: dict[MountPath, Folder] = {}
+    folders: dict[MountPath, Folder] = {}
     """Folders of the models bucket that the container sees as its own, read only: by the path there."""
+    volumes: Folders = {}
+    """Keys of `volumes`, and where the container sees each."""
+    secrets: Folders = {}
+    """Keys of `secrets`, and where the container sees each."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if found := [*self._of_program(), *self._of_seat(), *self._of_scale(), *self._of_mounts()]:
+        if found := [*self._of_program(), *self._of_seat(), *self._of_scale(), *self._of_folders()]:
             raise ProblemsError(found)
         return self
 
@@ -130,7 +135,7 @@ class ServiceSpec(Spec):
                 if getattr(self, key) is None:
                     yield Problem(key, "is missing: nobody knows it of an image", "8080" if key == "port" else "/health")
             if self.model:
-                yield Problem("model", "does nothing: an image is told by its env and args", fix="say it there, or in `mounts`")
+                yield Problem("model", "does nothing: an image is told by its env and args", fix="say it there, or in `folders`")
         else:
             yield from self._of_workload()
 
@@ -171,10 +176,11 @@ class ServiceSpec(Spec):
         if metric and not self.workload and not self.metrics_route:
             yield Problem("metrics_route", "is missing: scale_on reads a metric of it", "for example /metrics")
 
-    def _of_mounts(self) -> Iterator[Problem]:
-        for path in self.mounts:
-            if any(path != other and path.startswith(f"{other}/") for other in self.mounts):
-                yield Problem(f"mounts.{path}", "is inside of another one", "folders beside each other")
+    def _of_folders(self) -> Iterator[Problem]:
+        paths = [*self.folders, *self.volumes.values(), *self.secrets.values()]
+        for path in self.folders:
+            if paths.count(path) > 1 or any(path.startswith(f"{other}/") for other in paths):
+                yield Problem(f"folders.{path}", "is mounted twice, or inside of another folder", "folders beside each other")
 
     @property
     def program(self) -> Program | None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, reasons, taken
+from infra.catalog.tpu import TpuShape
 from infra.components.cluster import ClusterSpec
 from infra.components.node_pool import NodePoolSpec
 from infra.errors import Problem, nearest
-from infra.in_cluster import compute_class, service_objects
+from infra.in_cluster import compute_class, mounts, service_objects
 from infra.in_cluster.compute_class import ComputeClassSpec
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.namespace import NamespaceSpec
 from infra.in_cluster.seat import NOWHERE, SPOT_SECONDS, Seat, seat
 from infra.in_cluster.service import ServiceSpec
@@ -38,6 +40,7 @@ class Around:
     namespaces: Mapping[str, NamespaceSpec]
     images: Mapping[str, str]
     models_bucket: str
+    mountable: Mountable
 
     def seat(self, spec: ServiceSpec) -> Seat:
         """Where its pods sit."""
@@ -68,6 +71,7 @@ class Around:
             self.seat(spec),
             self.zones(spec),
             restricted=self.namespaces[spec.namespace].pod_security == "restricted",
+            mountable=self.mountable,
         )
 
     def held(self, name: str, spec: ServiceSpec) -> int:
@@ -106,8 +110,9 @@ def problems(services: Mapping[str, ServiceSpec], around: Around) -> Iterator[Pr
         found = list(_keys(spec, around))
         if not found:
             found = [*_of_seat(spec, around.seat(spec), around), *_of_cluster(spec, around)]
+        if not found:
             held[name] = around.held(name, spec)
-            found += _too_many(spec, around, held[name])
+            found = list(_too_many(spec, around, held[name]))
         yield from (replace(one, path=f"services.{name}.{one.path}") for one in found)
     yield from _together({name: services[name] for name, many in held.items() if many}, held)
 
@@ -121,9 +126,25 @@ def _keys(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
     ):
         if value is not None and value not in known:
             yield Problem(key, f"{value} is no key of the {where}", ", ".join(nearest(value, known) or known), "" if known else "write one")
+    yield from _of_mounts(spec, around)
     if spec.program and not spec.image and spec.program.image not in around.images:
         image = spec.program.image
         yield Problem("workload", f"runs in the image {image}, and images has none", fix=f"build it: accelform image build {image}")
+
+
+def _of_mounts(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
+    pool, ladder = around.pools.get(spec.node_pool or ""), around.classes.get(spec.compute_class or "")
+    own = pool or ladder
+    several = max(1, spec.most) * max(1, spec.hosts or 1, own.host.hosts if own and isinstance(own.host, TpuShape) else 1)
+    yield from mounts.problems(
+        spec.volumes,
+        spec.secrets,
+        around.mountable,
+        namespace=spec.namespace,
+        copies=several,
+        host=own.host if own else None,
+        zones=pool.zones_in(around.region) if pool else ladder.zones or [] if ladder else [],
+    )
 
 
 def _of_seat(spec: ServiceSpec, where: Seat, around: Around) -> Iterator[Problem]:
@@ -152,8 +173,8 @@ def _of_cluster(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
         message = f"{spec.node_pool} gives nodes to a ProvisioningRequest only: to what waits in a queue"
         yield Problem("node_pool", message, "a pool of another provisioning")
     cluster = around.cluster
-    if spec.mounts and cluster.own_nodes and not cluster.existing and "gcs-fuse" not in cluster.addons:
-        yield Problem("mounts", "need the add-on gcs-fuse, which the cluster does not have", fix="add gcs-fuse to its `addons`")
+    if spec.folders and cluster.own_nodes and not cluster.existing and "gcs-fuse" not in cluster.addons:
+        yield Problem("folders", "need the add-on gcs-fuse, which the cluster does not have", fix="add gcs-fuse to its `addons`")
 
 
 def _too_many(spec: ServiceSpec, around: Around, held: int) -> Iterator[Problem]:

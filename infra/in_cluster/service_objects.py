@@ -9,6 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from infra.in_cluster import mounts
+from infra.in_cluster.amounts import amount
+from infra.in_cluster.mounts import Mountable
 from infra.in_cluster.seat import Seat
 from infra.in_cluster.service_parts import LIVE_ROUTE, METRICS_ROUTE
 from workloads.contract import ServeSettings
@@ -55,6 +58,7 @@ class Place:
     """Whether its namespace forbids root."""
     spare: bool = False
     """Whether its nodes hold one copy more than there are at most: an update then needs no copy less."""
+    mountable: Mountable = field(default_factory=Mountable)
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -83,13 +87,6 @@ def service_name(name: str, group: bool) -> str:
     return f"{name}-leaders" if group else name
 
 
-def amount(number: float, unit: str = "") -> str:
-    """A quantity of cores, or with `Gi` of memory, as the API itself writes it."""
-    if number == int(number):
-        return f"{int(number)}{unit}"
-    return f"{max(1, round(number * 1024))}Mi" if unit == "Gi" else f"{max(1, round(number * 1000))}m"
-
-
 # Pods.
 
 
@@ -102,7 +99,7 @@ def pod(name: str, spec: ServiceSpec, place: Place, *, answers: bool = True) -> 
     """
     own = spec.workload is not None
     contained = own or place.restricted
-    volumes = [_volume(index, folder, place.models_bucket) for index, folder in enumerate(spec.mounts.values())]
+    volumes = [_volume(index, folder, place.models_bucket) for index, folder in enumerate(spec.folders.values())]
     made: Manifest = {
         "serviceAccountName": name,
         "automountServiceAccountToken": False,
@@ -124,7 +121,7 @@ def pod(name: str, spec: ServiceSpec, place: Place, *, answers: bool = True) -> 
                 "matchLabelKeys": ["pod-template-hash"],
             }
         ]
-    return place.seat.pod(made)
+    return place.seat.pod(mounts.add(made, spec.volumes, spec.secrets, place.mountable))
 
 
 def _container(spec: ServiceSpec, place: Place, name: str, *, answers: bool, contained: bool) -> Manifest:
@@ -142,7 +139,7 @@ def _container(spec: ServiceSpec, place: Place, name: str, *, answers: bool, con
         "env": [{"name": variable, "value": value} for variable, value in environment.items()],
         "resources": {"requests": {"cpu": amount(spec.cpu), "memory": memory, **chips}, "limits": {"memory": memory, **chips}},
         "securityContext": {"allowPrivilegeEscalation": False, **({"capabilities": {"drop": ["ALL"]}} if contained else {})},
-        "volumeMounts": [{"name": f"models-{index}", "mountPath": path, "readOnly": True} for index, path in enumerate(spec.mounts)],
+        "volumeMounts": [{"name": f"models-{index}", "mountPath": path, "readOnly": True} for index, path in enumerate(spec.folders)],
     }
     if answers:
         made["ports"] = [{"name": PORT, "containerPort": port}]
@@ -175,7 +172,7 @@ def _volume(index: int, folder: str, bucket: str) -> Manifest:
 
 def _template(name: str, spec: ServiceSpec, place: Place, *, answers: bool = True) -> Manifest:
     metadata: Manifest = {"labels": {**place.labels, NAME: name}}
-    if spec.mounts:
+    if spec.folders:
         metadata["annotations"] = dict(FUSE_WANTED)
     return {"metadata": metadata, "spec": pod(name, spec, place, answers=answers)}
 

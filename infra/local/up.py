@@ -262,7 +262,12 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
         raise UpdateError(f"stack {stack}: a run of it does not end, and nothing was destroyed: {error}") from None
     _forget(place, stack, _buckets(place, stack))
     with _begun(place, stack):
-        done = _run(place, ["destroy", "--yes", "--skip-preview"], stack, f"{stack}: down", progress, GONE)
+        destroy = ["destroy", "--yes", "--skip-preview"]
+        done = _run(place, destroy, stack, f"{stack}: down", progress, GONE)
+        if done.code and references(_state(place, stack)):  # the provider takes all but Helm's releases as gone with their cluster
+            refresh = ["refresh", "--yes", "--skip-preview", "--stack", stack]
+            _pulumi(place, refresh, f"stack {stack}: cannot be looked at", GONE)
+            done = _run(place, destroy, stack, f"{stack}: down", progress, GONE)
         _check(done, f"stack {stack}: the destroy stopped; the next `accelform down` goes on from there")
     _pulumi(place, ["stack", "rm", stack, "--yes", "--preserve-config"], f"stack {stack}: cannot be removed")
     (place.home.stacks / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
@@ -360,9 +365,9 @@ def _state(place: Place, stack: str) -> dict[str, Any] | None:
     return state
 
 
-def _pulumi(place: Place, arguments: list[str], what: str) -> None:
+def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str] | None = None) -> None:
     """A call of the engine that changes nothing in the sandbox."""
-    done = call(arguments, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    done = call(arguments, engine=place.engine, env={**place.home.env(place.engine), **(env or {})}, folder=place.home.project)
     if done.returncode:
         raise failed(what, done)
 

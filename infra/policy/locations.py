@@ -43,6 +43,7 @@ GLOBAL_TYPES = {
     "gcp:monitoring/notificationChannel:NotificationChannel": "monitoring belongs to the project",
     "gcp:projects/iAMMember:IAMMember": "project IAM is global",
     "gcp:projects/service:Service": "APIs are enabled for the project",
+    "gcp:secretmanager/secretIamMember:SecretIamMember": "stands with its secret, whose owner says where it is kept",
     "gcp:serviceaccount/account:Account": "service accounts are global",
     "gcp:serviceaccount/iAMMember:IAMMember": "service accounts are global",
     "gcp:storage/bucketIAMMember:BucketIAMMember": "stands with its bucket",

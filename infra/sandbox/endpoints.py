@@ -23,6 +23,7 @@ ENDPOINTS = {
     "pubsub": "pubsub.googleapis.com/v1/",
     "cloudRunV2": "run.googleapis.com/v2/",
     "cloudScheduler": "cloudscheduler.googleapis.com/v1/",
+    "secretManager": "secretmanager.googleapis.com/v1/",
 }
 """Name of the provider's service -> host and version. The versions are those that the provider asks Google for by itself
 (google-beta 7: Compute Engine in beta; Vertex AI in v1beta1, which alone has IAM on endpoints). Source: `pulumi_gcp.Provider` 10.2.0."""

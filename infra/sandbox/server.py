@@ -34,6 +34,7 @@ from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
 from infra.sandbox.services.aiplatform import custom_jobs
 from infra.sandbox.services.container import autoscaler
+from infra.sandbox.services.kubernetes import autoscaling
 from infra.sandbox.services.monitoring import incidents
 from infra.sandbox.store import Store
 from infra.sandbox.use import PERCENTS, TARGETS
@@ -178,23 +179,31 @@ class Server:
         return {"faults": self.cloud.faults.shown()}
 
     def loads(self, http: str, sent: Any) -> Any:
-        """Shows, declares or clears how callers use endpoints, how many nodes pods want of a node pool, and how busy accelerators are."""
+        """Shows, declares or clears how callers use endpoints, how many nodes pods want, and how busy they are."""
         if http == "DELETE":
             self.cloud.loads.clear()
             autoscaler.clear(self.cloud)
+            autoscaling.clear(self.cloud)
             self.cloud.use.clear()
         elif http == "POST":
             self.cloud.catch_up()
             with self.cloud.store.transaction():
                 self._declare(sent)
-        pools, used = autoscaler.shown(self.cloud), self.cloud.use.shown()
-        return self.cloud.loads.shown() | ({"node_pools": pools} if pools else {}) | ({"accelerators": used} if used else {})
+        more = {
+            "node_pools": autoscaler.shown(self.cloud),
+            "accelerators": self.cloud.use.shown(),
+            "autoscalers": autoscaling.shown(self.cloud),
+        }
+        return self.cloud.loads.shown() | {key: value for key, value in more.items() if value}
 
     def _declare(self, sent: Any) -> None:
         """A load of one kind; of a node pool its nodes, how busy they are, or both."""
-        if not isinstance(sent, dict) or not {"endpoint", *TARGETS} & set(sent):
+        if not isinstance(sent, dict) or not {"endpoint", "autoscaler", *TARGETS} & set(sent):
             got = ", ".join(sent) or "nothing" if isinstance(sent, dict) else repr(sent)
-            raise ValueError(f"a load is of one of endpoint, {', '.join(TARGETS)}; got {got}")
+            raise ValueError(f"a load is of one of endpoint, autoscaler, {', '.join(TARGETS)}; got {got}")
+        if "autoscaler" in sent:
+            autoscaling.declare(self.cloud, sent)
+            return
         if "endpoint" in sent:
             self.cloud.loads.declare(sent)
             return

@@ -59,6 +59,8 @@ def held(resources: Iterable[Declared]) -> list[tuple[str, str, str, str]]:
     """Every machine type, slice and attached GPU among the inputs, at any depth: its key, name, region and way."""
     found = []
     for resource in resources:
+        if resource.type.startswith("kubernetes:"):
+            continue  # nodes of a class are lines of the estimate, way by way and zone by zone
         where = place(resource).partition(",")[0]  # of a pool in several zones any tells the region
         region = where if where in places.regions() else places.region_of(where)
         built_in = by_machine_type(str(resource.get("nodeConfig.machineType"))) is not None

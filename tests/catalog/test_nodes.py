@@ -41,6 +41,11 @@ def test_cpu_and_memory_are_those_of_standing_nodes(machine_type, cpu, gib):
     assert found.memory / GIB == pytest.approx(float(gib), rel=0.005)
 
 
+def test_machines_with_shared_cores_keep_more():
+    """Of 2 cores 1.06 are kept. Source: the page on planning node sizes."""
+    assert made("e2-medium").cpu == Decimal("0.94")
+
+
 def test_shares_are_the_published_ones():
     """By hand: 4 cores keep 60 + 10 + 10 m; 32 GiB keep 1 + 0.8 + 0.8 + 0.96 GiB; 200 GiB keep 1 + 0.8 + 0.8 + 6.72 + 1.44."""
     assert kept(4, CPU_SHARES) == Decimal("0.08")

@@ -17,6 +17,7 @@ from ruamel.yaml import YAML
 
 from infra.collect import collect
 from infra.declared import UNKNOWN, Declared
+from infra.policy.rule import check
 from infra.stack_kinds import declare, load
 
 ROOMS = ("components", "in_cluster")
@@ -65,7 +66,7 @@ def keys(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("component", "case"), CASES)
 def test_declares_its_inventory(component: str, case: dict[str, Any], base: dict[str, Any], stack_file: Any) -> None:
-    """Each stack file declares exactly what its inventory counts, with the inputs that it names."""
+    """Each stack file declares exactly what its inventory counts, with the inputs that it names, and breaks no rule."""
     config = base | keys(case["config"])
     if "region" in case:
         stack_file(base | keys(case["region"]), "there")
@@ -80,6 +81,7 @@ def test_declares_its_inventory(component: str, case: dict[str, Any], base: dict
         assert only(wanted, plain(by_key[key].inputs)) == wanted, key
     for key, wanted in case.get("options", {}).items():
         assert {name: getattr(by_key[key], name) for name in wanted} == wanted, key
+    assert [f"{one.resource}: {one.rule} {one.path}" for one in check(declared, spec.region)] == []
 
 
 def test_every_component_has_an_inventory() -> None:

@@ -58,33 +58,34 @@ POD = {
     "containers": [{"name": "a", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}],
 }
 TEMPLATE_OF_PODS = {"template": {"spec": POD}}
+SMALL = {"template": {"spec": {"containers": [{}]}}}
 KIND = {
-    "Pod": ("core/v1", POD),
+    "Pod": ("core/v1", {"containers": [{}]}),
     "Deployment": ("apps/v1", {"replicas": 2} | TEMPLATE_OF_PODS),
-    "DaemonSet": ("apps/v1", TEMPLATE_OF_PODS),
-    "ReplicaSet": ("apps/v1", {"replicas": 2} | TEMPLATE_OF_PODS),
+    "DaemonSet": ("apps/v1", SMALL),
+    "ReplicaSet": ("apps/v1", {"replicas": 2} | SMALL),
     "StatefulSet": (
         "apps/v1",
-        {"replicas": 2, "volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": "1Gi"}}}}]} | TEMPLATE_OF_PODS,
+        {"replicas": 2, "volumeClaimTemplates": [{"spec": {"resources": {"requests": {"storage": "1Gi"}}}}]} | SMALL,
     ),
-    "Job": ("batch/v1", {"parallelism": 2} | TEMPLATE_OF_PODS),
-    "CronJob": ("batch/v1", {"jobTemplate": {"spec": TEMPLATE_OF_PODS}}),
-    "JobSet": ("jobset.x-k8s.io/v1alpha2", {"replicatedJobs": [{"replicas": 2, "template": {"spec": TEMPLATE_OF_PODS}}]}),
+    "Job": ("batch/v1", {"parallelism": 2} | SMALL),
+    "CronJob": ("batch/v1", {"jobTemplate": {"spec": SMALL}}),
+    "JobSet": ("jobset.x-k8s.io/v1alpha2", {"replicatedJobs": [{"replicas": 2, "template": {"spec": SMALL}}]}),
     "LeaderWorkerSet": (
         "leaderworkerset.x-k8s.io/v1",
-        {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": POD}}},
+        {"replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": SMALL["template"]}},
     ),
     **{
         kind: (
             "ray.io/v1",
             {
                 key: {
-                    "headGroupSpec": TEMPLATE_OF_PODS,
-                    "workerGroupSpecs": [{"minReplicas": 0, "maxReplicas": 2, "numOfHosts": 2} | TEMPLATE_OF_PODS],
+                    "headGroupSpec": SMALL,
+                    "workerGroupSpecs": [{"minReplicas": 0, "maxReplicas": 2, "numOfHosts": 2} | SMALL],
                 }
             }
             if key
-            else {"headGroupSpec": TEMPLATE_OF_PODS, "workerGroupSpecs": [{"replicas": 1} | TEMPLATE_OF_PODS]},
+            else {"headGroupSpec": SMALL, "workerGroupSpecs": [{"replicas": 1} | SMALL]},
         )
         for kind, key in {"RayCluster": "", "RayJob": "rayClusterSpec", "RayService": "rayClusterConfig"}.items()
     },

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.in_cluster import cluster_job, job_objects
 from workloads.contract import TrainSettings
 
@@ -19,7 +20,7 @@ Apps = Callable[..., AppsSpec]
 IMAGE = f"us-central1-docker.pkg.dev/tw-shop-ml/i/train@sha256:{64 * '0'}"
 REGION: dict[str, Any] = {
     "region": "us-central1",
-    "clusters": {"main": {"mode": "standard"}},
+    "clusters": {"main": {"mode": "standard", "addons": ["secret-manager"]}},
     "images": {"train": IMAGE},
     "node_pools": {
         "slice": {
@@ -67,6 +68,9 @@ HERE: dict[str, Any] = {
         "mixed": {"namespace": "training", "quotas": [{"node_pool": "single", "accelerators": 4}, {"node_pool": "l4", "accelerators": 1}]},
         "strangers": {"namespace": "others", "quotas": [{"node_pool": "l4", "accelerators": 1}]},
     },
+}
+SECRETS: dict[str, Any] = {
+    "secrets": {"tokens": {"namespace": "training", "files": {"token": {"secret": "hub", "version": 1}}, "readers": ["c"]}}
 }
 JOB = {"namespace": "training", "workload": "train_recommender", "args": ["--example"], "max_run_minutes": 60}
 NIGHTLY = {"schedule": "0 2 * * *", "timezone": "Asia/Taipei"}
@@ -163,9 +167,32 @@ def test_fails_with_what_no_run_could_be(change: dict[str, Any], path: str, word
 def test_warns_of_what_would_end_in_vain(apps: Apps) -> None:
     """A GPU that no image of this project sees, and nodes that end before a run may."""
     spec = apps(REGION, **HERE, jobs={"gpu": JOB | {"queue": "gpus"}, "short": JOB | {"node_pool": "single", "max_run_minutes": 61}})
-    found = {one.check: one.message for one in cluster_job.warnings(spec.jobs, spec.queues, spec.rooms)}
+    found = {one.check: one.message for one in cluster_job.warnings(spec.jobs, spec.queues, spec.rooms, dt.date(2026, 12, 1))}
     assert list(found) == ["jobs.gpu.image", "jobs.short.max_run_minutes"]
     assert "nodes of single end after 60 minutes" in found["jobs.short.max_run_minutes"]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "zone", "words"),
+    [
+        (
+            "30 2 * * *",
+            "Europe/Berlin",
+            ["2027-03-28 02:30 never comes, and so does no run", "2027-10-31 02:30 comes twice, and so may the run"],
+        ),
+        ("0 2 * * *", "America/Chicago", ["2027-03-14 02:00 never comes, and so does no run"]),
+        ("0 3 * * *", "America/Chicago", []),
+        ("0 2 * * MON", "Europe/Berlin", []),
+        ("*/30 * * * *", "Europe/Berlin", []),
+        ("0 2 * * *", "Asia/Taipei", []),
+    ],
+)
+def test_warns_of_nights_without_a_run_and_with_two(schedule: str, zone: str, words: list[str], apps: Apps) -> None:
+    """Where the clock leaps over the hour, or shows it twice, within the next year."""
+    spec = apps(REGION, **HERE, jobs={"train": JOB | {"node_pool": "slice", "schedule": schedule, "timezone": zone}})
+    found = list(cluster_job.warnings(spec.jobs, spec.queues, spec.rooms, dt.date(2026, 12, 1)))
+    assert [one.message.rpartition(": ")[0] for one in found] == words
+    assert {one.check for one in found} <= {"jobs.train.schedule"}
 
 
 # What a run is told.
@@ -206,6 +233,14 @@ def test_a_part_of_a_gpu_is_one_of_what_a_node_has(apps: Apps) -> None:
     assert environment(found, {})["WL_CHIPS"] == "1"
 
 
+def test_programs_of_this_project_are_told_where_the_driver_is(apps: Apps) -> None:
+    """On GPUs alone, and unless the file says so itself; others know what their image needs."""
+    own = {"env": {"LD_LIBRARY_PATH": "/mine"}}
+    said = [JOB | {"node_pool": "l4"}, JOB | {"node_pool": "l4"} | own, JOB | {"node_pool": "single"}, SOMEBODYS]
+    seen = [environment(pod(made(apps, one)), {}).get("LD_LIBRARY_PATH") for one in said]
+    assert seen == ["/usr/local/nvidia/lib64", "/mine", None, None]
+
+
 def test_whoever_is_not_ours_may_be_root_but_where_nobody_may(apps: Apps) -> None:
     """This project's images name a user of their own; others go as far as their namespace lets them."""
     ours, theirs = pod(made(apps, JOB | {"node_pool": "l4"})), pod(made(apps, SOMEBODYS))
@@ -231,6 +266,16 @@ def test_a_run_in_a_queue_is_begun_by_kueue_and_by_nobody_else(apps: Apps) -> No
     assert "labels" in alone["spec"]["jobTemplate"]["metadata"]
 
 
+def test_of_where_a_run_goes_a_queue_says_all_but_the_pool_that_is_meant(apps: Apps) -> None:
+    """What Kueue would change in a JobSet is not in it: a refresh would find it changed, and an update begin the run again."""
+    asked, named, alone = (
+        pod(made(apps, JOB | one)) for one in ({"queue": "gpus"}, {"queue": "gpus", "node_pool": "l4"}, {"node_pool": "l4"})
+    )
+    pool = {"cloud.google.com/gke-nodepool": "there-l4"}
+    assert [one.get("nodeSelector") for one in (asked, named, alone)] == [None, pool, pool]
+    assert ["tolerations" in one for one in (asked, named, alone)] == [False, False, True]
+
+
 @pytest.mark.parametrize(("where", "hosts", "again"), [({"node_pool": "slice"}, 4, [134, 143]), ({"node_pool": "single"}, 1, [143])])
 def test_what_was_taken_away_is_begun_again_and_what_would_fail_again_is_not(
     where: dict[str, str], hosts: int, again: list[int], apps: Apps
@@ -244,18 +289,29 @@ def test_what_was_taken_away_is_begun_again_and_what_would_fail_again_is_not(
     assert (found["backoffLimit"], found["completions"], found["activeDeadlineSeconds"]) == (2 * hosts, hosts, 3600)
 
 
-def test_every_object_is_as_kubernetes_takes_it(apps: Apps) -> None:
-    """Against Kubernetes' own schemas, strictly: no field that it does not know."""
+def test_every_object_is_as_a_cluster_takes_it(apps: Apps) -> None:
+    """Against the schemas of Kubernetes and of its controllers, strictly: no field that they do not know."""
     jobs = {
         "a": JOB | {"node_pool": "slice", "queue": "tpus", "priority": "low"} | NIGHTLY,
         "b": SOMEBODYS | {"hosts": 2, "cpu": 0.5, "memory_gib": 1.5, "scratch_gib": 10} | NIGHTLY,
-        "c": JOB | {"cpu": 1, "memory_gib": 1},
+        "c": JOB | {"cpu": 1, "memory_gib": 1, "secrets": {"tokens": "/etc/tokens"}},
     }
-    spec = apps(REGION, **HERE, jobs=jobs)
+    spec = apps(REGION, **HERE | SECRETS, jobs=jobs)
+    made = []
     for name, one in spec.jobs.items():
         where = spec.where("try", {}, one)
-        if one.schedule:
-            kubernetes_validate.validate(job_objects.cron_job(name, one, where), "1.34", strict=True)
-            kubernetes_validate.validate(job_objects.service(name, one, where), "1.34", strict=True)
-        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": job_objects.job(name, one, where)}
-        kubernetes_validate.validate(job, "1.34", strict=True)
+        made += [job_objects.cron_job(name, one, where), job_objects.service(name, one, where)] if one.schedule else []
+        made += [] if one.schedule else [job_objects.job_set(name, one, where)]
+    assert [one["kind"] for one in made] == ["CronJob", "Service", "CronJob", "Service", "JobSet"]
+    assert [fault for one in made for fault in faults(one)] == []
+    assert pod(made[-1])["containers"][0]["volumeMounts"] == [{"name": "secret-tokens", "mountPath": "/etc/tokens", "readOnly": True}]
+
+
+def test_fails_with_what_a_pod_may_not_mount(refused: Refused) -> None:
+    """A secret is read by those that it names; several pods share no disk that is written."""
+    job = JOB | {"node_pool": "slice", "volumes": {"disk": "/data"}, "secrets": {"tokens": "/etc/tokens", "toke": "/t"}}
+    disk = {"namespace": "training", "storage": "pd-balanced", "size_gib": 10}
+    found = refused(REGION, **HERE | SECRETS, volumes={"disk": disk}, jobs={"train": job})
+    assert found["jobs.train.secrets.tokens"] == "train may not read it |  | put train into secrets.tokens.readers"
+    assert "toke is no key of secrets | tokens" in found["jobs.train.secrets.toke"]
+    assert "there may be 4 pods" in found["jobs.train.volumes.disk"]

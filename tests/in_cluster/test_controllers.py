@@ -22,12 +22,11 @@ def test_every_controller_has_a_chart() -> None:
     assert {chart.namespace for chart in CHARTS.values()} == {"kueue-system", "jobset-system", "lws-system", "kuberay-system"}
 
 
-def test_kueue_takes_in_what_names_a_queue_and_counts_accelerators_alone() -> None:
-    """Jobs without a queue run as ever; cpu and memory that no quota names hold nothing back."""
+def test_kueue_takes_in_what_names_a_queue() -> None:
+    """Jobs without a queue run as ever."""
     config = json.loads(kueue_config())
     assert config["manageJobsWithoutQueueName"] is False
     assert config["integrations"] == {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset"]}
-    assert config["resources"] == {"quotaCheckStrategy": "IgnoreUndeclared"}
     assert (config["apiVersion"], config["kind"]) == ("config.kueue.x-k8s.io/v1beta2", "Configuration")
 
 

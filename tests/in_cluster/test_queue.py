@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
+from infra.components.placement import Placement
+from infra.in_cluster.queue import asking, cluster_queue, flavor, local_queue
 
 Refused = Callable[..., dict[str, str]]
 Apps = Callable[..., AppsSpec]
@@ -85,3 +89,13 @@ def test_a_class_gives_as_many_as_its_nodes_or_any_number(apps: Apps, refused: R
     assert apps(REGION, **said, compute_classes={"ladder": ladder}).rooms["", "ladder"].most is None
     found = refused(REGION, **said, compute_classes={"ladder": ladder | {"max_nodes": 3}})
     assert "6 at most" in found["queues.q.quotas.0.accelerators"]
+
+
+def test_every_object_is_as_kueue_takes_it(apps: Apps) -> None:
+    """Against Kueue's schemas, strictly, what asks for nodes too."""
+    placement = Placement("tw-shop-ml", "try", "us-central1", "dev", "ml-team")
+    spec = apps(REGION, **queues({"node_pool": "slice", "accelerators": 16}, {"node_pool": "l4", "accelerators": 1}, stop="hold"))
+    rooms = {place: replace(room, asks=place == ("l4", "")) for place, room in spec.rooms.items()}
+    made = [flavor(place, room, placement) for place, room in rooms.items()]
+    made += [cluster_queue("q", spec.queues["q"], rooms, placement), local_queue("q", spec.queues["q"], placement), *asking(placement)]
+    assert [fault for one in made for fault in faults(one)] == []

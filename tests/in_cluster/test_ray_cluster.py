@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import kubernetes_validate
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.in_cluster.ray_cluster import manifest
 
 Apps = Callable[..., AppsSpec]
@@ -78,7 +78,7 @@ def test_fails_with_a_head_that_no_node_holds_an_old_ray_and_a_foreign_namespace
 
 
 def test_fails_where_a_job_has_the_same_name(refused: Refused) -> None:
-    """Both would be one account, with one name."""
+    """Both would be one account, with one name; the same with a service."""
     job = {"namespace": "training", "image": IMAGE, "command": ["a"], "cpu": 1, "memory_gib": 1, "max_run_minutes": 1}
     assert list(refused(REGION, **tuned({}), jobs={"tune": job})) == ["ray_clusters.tune"]
 
@@ -92,11 +92,8 @@ def test_a_slice_is_one_worker_of_all_its_hosts(apps: Apps) -> None:
     assert spec.controllers == ()
 
 
-def test_every_pod_is_as_kubernetes_takes_it(apps: Apps) -> None:
-    """Against Kubernetes' own schemas, strictly."""
-    spec = apps(REGION, **tuned({}))
-    made = manifest("tune", spec.ray_clusters["tune"], spec.made({}, spec.ray_clusters["tune"]))
-    for group in (made["spec"]["headGroupSpec"], *made["spec"]["workerGroupSpecs"]):
-        template = group["template"]
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", **template["metadata"]}, "spec": template["spec"]}
-        kubernetes_validate.validate(pod, "1.34", strict=True)
+@pytest.mark.parametrize("security", ["baseline", "restricted"])
+def test_it_is_as_a_cluster_takes_it(security: str, apps: Apps) -> None:
+    """Against the schemas of Kubernetes and of KubeRay, strictly."""
+    spec = apps(REGION, **tuned({}) | {"namespaces": {"training": {"pod_security": security}}})
+    assert faults(manifest("tune", spec.ray_clusters["tune"], spec.made({}, spec.ray_clusters["tune"]))) == []

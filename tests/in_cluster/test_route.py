@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.errors import SpecError
+from infra.in_cluster import route
 
 Write = Callable[..., Path]
 Load = Callable[..., AppsSpec]
@@ -55,30 +57,33 @@ def problems(load: Load, *arguments: Any, **more: Any) -> dict[str, str]:
     return {one.path.removeprefix("routes.it."): f"{one.message} {one.allowed} {one.fix}" for one in caught.value.problems}
 
 
-@pytest.mark.parametrize(
-    ("route", "path", "word"),
-    [
-        (SHOP | {"certificate": None}, "certificate", "is encrypted"),
-        (SHOP | {"paths": {"/": {"a": 90, "b": 20}}}, "paths./", "makes 110 percent"),
-        (SHOP | {"paths": {"/": {"a": 90.5, "b": 10}}}, "paths./.a", "whole number"),
-        (SHOP | {"paths": {"/": {"a": -1, "b": 100}}}, "paths./.a", "0"),
-        (SHOP | {"paths": {"/": {}}}, "paths./", "makes 0 percent"),
-        (SHOP | {"paths": {}}, "paths", "1"),
-        (SHOP | {"paths": {"v1": {"a": 100}}}, "paths.v1", "is no beginning of a path"),
-        (SHOP | {"paths": {"/v1/": {"a": 100}}}, "paths./v1/", "is no beginning of a path"),
-        (SHOP | {"paths": {"/": {"aa": 100}}}, "paths./.aa", "is no key of the services a"),
-        (SHOP | {"hosts": ["Shop.example"]}, "hosts.0", "in small letters"),
-        (SHOP | {"hosts": ["10.0.0.1"]}, "hosts.0", "is no name of a host"),
-        (SHOP | {"hosts": ["a.example", "a.example"]}, "hosts", "names somebody twice"),
-        (SHOP | {"namespace": "srving"}, "namespace", "serving"),
-        (SHOP | {"exposure": "global"}, "exposure", "external"),
-    ],
-)
-def test_a_route_is_refused(load: Load, route: dict[str, Any], path: str, word: str) -> None:
-    """Where it says, and nothing else."""
-    found = problems(load, {key: value for key, value in route.items() if value is not None})
-    assert list(found) == [path]
-    assert word in found[path]
+OWN: list[tuple[dict[str, Any], str, str]] = [
+    ({key: value for key, value in SHOP.items() if key != "certificate"}, "certificate", "is encrypted"),
+    (SHOP | {"paths": {"/": {"a": 90, "b": 20}}}, "paths./", "makes 110 percent"),
+    (SHOP | {"paths": {"/": {"a": 90.5, "b": 10}}}, "paths./.a", "whole number"),
+    (SHOP | {"paths": {"/": {"a": -1, "b": 100}}}, "paths./.a", "0"),
+    (SHOP | {"paths": {"/": {}}}, "paths./", "makes 0 percent"),
+    (SHOP | {"paths": {}}, "paths", "1"),
+    (SHOP | {"paths": {"v1": {"a": 100}}}, "paths.v1", "is no beginning of a path"),
+    (SHOP | {"paths": {"/v1/": {"a": 100}}}, "paths./v1/", "is no beginning of a path"),
+    (SHOP | {"hosts": ["Shop.example"]}, "hosts.0", "in small letters"),
+    (SHOP | {"hosts": ["10.0.0.1"]}, "hosts.0", "is no name of a host"),
+    (SHOP | {"hosts": ["a.example", "a.example"]}, "hosts", "names somebody twice"),
+    (SHOP | {"exposure": "global"}, "exposure", "external"),
+]
+OF_THE_CLUSTER: list[tuple[dict[str, Any], str, str]] = [
+    (SHOP | {"paths": {"/": {"aa": 100}}}, "paths./.aa", "is no key of the services a"),
+    (SHOP | {"namespace": "srving"}, "namespace", "serving"),
+]
+
+
+@pytest.mark.parametrize("several", [OWN, OF_THE_CLUSTER], ids=["by itself", "by its cluster"])
+def test_what_cannot_be_is_refused(load: Load, several: list[tuple[dict[str, Any], str, str]]) -> None:
+    """Each where it says, and nothing else: all of a file at once."""
+    found = problems(load, SHOP, routes={f"r{number}": said for number, (said, _, _) in enumerate(several)})
+    wanted = {f"routes.r{number}.{path}": word for number, (_, path, word) in enumerate(several)}
+    assert found.keys() == wanted.keys()
+    assert [path for path, word in wanted.items() if word not in found[path]] == []
 
 
 def test_a_network_without_a_range_for_load_balancers_is_refused_with_what_to_write(load: Load) -> None:
@@ -111,3 +116,11 @@ def test_an_adapter_of_metrics_comes_where_something_scales_on_one(load: Load) -
 def test_a_range_for_load_balancers_is_refused(load: Load, given: str, word: str) -> None:
     """One that machines have, too small a one, or one of the internet."""
     assert word in " ".join(problems(load, INSIDE, {"proxy_cidr": given}).values())
+
+
+def test_manifests_across_namespaces_are_whole(load: Load) -> None:
+    """The namespace of the services lets the route in, which is held by a schema of ours."""
+    spec = load(SHOP | {"namespace": "web"}, namespaces={"serving": {}, "web": {}})
+    every = list(route.manifests("it", spec.routes["it"], spec.services, set(), spec.placement("apps")))
+    assert [one["kind"] for one in every] == ["Gateway", "HTTPRoute", "ReferenceGrant"]
+    assert [str(fault) for one in every for fault in faults(one, "1.35")] == []

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from infra.apps import AppsSpec
+from infra.catalog.manifests import faults
 from infra.errors import SpecError
 from infra.in_cluster import service_objects, service_parts
 from workloads.serving import app
@@ -35,13 +36,20 @@ OURS = {"namespace": "serving", "workload": "serve_recommender", "model": "recom
 THEIRS = {"namespace": "serving", "image": IMAGE, "port": 8000, "health_route": "/health", "cpu": 1, "memory_gib": 2}
 
 
+def without(said: dict[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in said.items() if key not in keys}
+
+
 @pytest.fixture
 def load(base: dict[str, Any], stack_file: Write) -> Load:
     """Loads services, by name, in a cluster with GPUs and a slice."""
     region = base | {"accelform:region": "us-central1", "accelform:clusters": {"main": {"mode": "standard"}}}
 
-    def loaded(services: dict[str, Any], cluster: dict[str, Any] | None = None, **more: Any) -> AppsSpec:
+    def loaded(
+        services: dict[str, Any], cluster: dict[str, Any] | None = None, network: dict[str, Any] | None = None, **more: Any
+    ) -> AppsSpec:
         clusters = {"accelform:clusters": {"main": cluster}} if cluster else {}
+        clusters |= {"accelform:network": network} if network else {}
         stack_file(region | {"accelform:node_pools": POOLS, "accelform:images": {"serve": IMAGE}} | clusters, "there")
         config = {key: value for key, value in region.items() if key not in ("accelform:budgets", "accelform:clusters")}
         said = {"kind": "apps", "region_stack": "there", "namespaces": {"serving": {}}, "services": services} | more
@@ -68,58 +76,65 @@ def test_our_servers_have_the_routes_and_the_gauge() -> None:
     assert "# TYPE wl_in_flight gauge" in Metrics("", "").text().decode()
 
 
-@pytest.mark.parametrize(
-    ("said", "path", "word"),
-    [
-        ({"workload": "train_recommender"}, "workload", "is no workload that serves"),
-        ({"model": "gs://tw-shop-ml-there-models/recommender/7/"}, "model", "without gs://"),
-        ({"model": "a/../b"}, "model", "is no folder"),
-        ({"model": None}, "model", "is missing"),
-        ({"port": 8080}, "port", "serve_recommender's own to say"),
-        ({"env": {"WL_THREADS": "4", "WL_PORT": "1"}}, "env.WL_PORT", "is none that serve_recommender takes"),
-        ({"namespace": "servng"}, "namespace", "servng is no key of the namespaces"),
-        ({"node_pool": "l5"}, "node_pool", "l5 is no key of the node_pools"),
-        ({"accelerators": 1}, "accelerators", "nodes without any are taken"),
-        ({"hosts": 2, "node_pool": "l4"}, "hosts", "answers from one host"),
-        ({"node_pool": "slice"}, "node_pool", "one slice of 4 hosts"),
-        ({"node_pool": "l4", "accelerators": 2}, "accelerators", "l4 has 1 on a node"),
-        ({"node_pool": "parts", "accelerators": 2}, "accelerators", "a container gets one part"),
-        ({"node_pool": "mps"}, "node_pool", "share their node's memory"),
-        ({"node_pool": "l4", "drain_seconds": 12}, "drain_seconds", "makes 16 s"),
-        ({"mounts": {"/models": "recommender/"}}, "mounts", "need the add-on gcs-fuse"),
-        ({"max_replicas": 2}, "scale_on", "is missing"),
-        ({"scale_on": {"cpu_percent": 60}}, "scale_on", "there are always 1"),
-        ({"max_replicas": 2, "scale_on": {"metric": "wl_requests", "average": 3}}, "scale_on.metric", "wl_requests is no gauge"),
-        ({"max_replicas": 2, "scale_on": {"metric": "wl_in_flight"}}, "scale_on.average", "is missing"),
-        ({"max_replicas": 2, "scale_on": {}}, "scale_on", "says none, or both"),
-        ({"min_replicas": 3, "max_replicas": 2}, "max_replicas", "2 is below min_replicas"),
-        ({"min_replicas": 0, "max_replicas": 2, "scale_on": {"cpu_percent": 60}}, "min_replicas", "the autoscaler keeps one"),
-        ({"cpu": float("nan")}, "cpu", ""),
-        ({"memory_gib": "2"}, "memory_gib", ""),
-        ({"replicas": 2}, "replicas", "min_replicas"),
-    ],
-)
-def test_a_workload_is_refused(refused: Refused, said: dict[str, Any], path: str, word: str) -> None:
-    """Where it says, with what is wrong with it, and nothing else."""
-    found = refused({key: value for key, value in (OURS | said).items() if value is not None})
-    assert list(found) == [path]
-    assert word in " ".join(found[path])
+OWN: list[tuple[dict[str, Any], str, str]] = [
+    (OURS | {"workload": "train_recommender"}, "workload", "is no workload that serves"),
+    (OURS | {"model": "gs://tw-shop-ml-there-models/recommender/7/"}, "model", "without gs://"),
+    (OURS | {"model": "a/../b"}, "model", "is no folder"),
+    (without(OURS, "model"), "model", "is missing"),
+    (OURS | {"port": 8080}, "port", "serve_recommender's own to say"),
+    (OURS | {"env": {"WL_THREADS": "4", "WL_PORT": "1"}}, "env.WL_PORT", "is none that serve_recommender takes"),
+    (OURS | {"accelerators": 1}, "accelerators", "nodes without any are taken"),
+    (OURS | {"hosts": 2, "node_pool": "l4"}, "hosts", "answers from one host"),
+    (OURS | {"max_replicas": 2}, "scale_on", "is missing"),
+    (OURS | {"scale_on": {"cpu_percent": 60}}, "scale_on", "there are always 1"),
+    (OURS | {"max_replicas": 2, "scale_on": {"metric": "wl_requests", "average": 3}}, "scale_on.metric", "wl_requests is no gauge"),
+    (OURS | {"max_replicas": 2, "scale_on": {"metric": "wl_in_flight"}}, "scale_on.average", "is missing"),
+    (OURS | {"max_replicas": 2, "scale_on": {}}, "scale_on", "says none, or both"),
+    (OURS | {"min_replicas": 3, "max_replicas": 2}, "max_replicas", "2 is below min_replicas"),
+    (OURS | {"min_replicas": 0, "max_replicas": 2, "scale_on": {"cpu_percent": 60}}, "min_replicas", "the autoscaler keeps one"),
+    (OURS | {"cpu": float("nan")}, "cpu", "NaN"),
+    (OURS | {"memory_gib": "2"}, "memory_gib", "number"),
+    (OURS | {"replicas": 2}, "replicas", "min_replicas"),
+    (without(OURS, "workload", "model"), "", "says not what answers"),
+    (without(THEIRS, "port"), "port", "is missing"),
+    (without(THEIRS, "health_route"), "health_route", "is missing"),
+    (THEIRS | {"model": "recommender/7/"}, "model", "does nothing"),
+    (THEIRS | {"image": "docker.io/vllm/vllm-openai:latest"}, "image", "by its digest"),
+    (THEIRS | {"max_replicas": 2, "scale_on": {"metric": "vllm:num_requests_waiting", "average": 3}}, "metrics_route", "is missing"),
+    (THEIRS | {"folders": {"/models": "a/", "/models/b": "b/"}}, "folders./models/b", "inside of another"),
+]
+OF_THE_CLUSTER: list[tuple[dict[str, Any], str, str]] = [
+    (OURS | {"namespace": "servng"}, "namespace", "servng is no key of the namespaces"),
+    (OURS | {"node_pool": "l5"}, "node_pool", "l5 is no key of the node_pools"),
+    (OURS | {"compute_class": "l4"}, "compute_class", "l4 is no key of the compute_classes"),
+    (OURS | {"node_pool": "slice"}, "node_pool", "one slice of 4 hosts"),
+    (OURS | {"node_pool": "l4", "accelerators": 2}, "accelerators", "l4 has 1 on a node"),
+    (OURS | {"node_pool": "parts", "accelerators": 2}, "accelerators", "a container gets one part"),
+    (OURS | {"node_pool": "mps"}, "node_pool", "share their node's memory"),
+    (OURS | {"node_pool": "l4", "drain_seconds": 12}, "drain_seconds", "makes 16 s"),
+    (OURS | {"node_pool": "l4", "lameduck_seconds": 7}, "lameduck_seconds", "makes 16 s"),
+    (OURS | {"folders": {"/models": "recommender/"}}, "folders", "need the add-on gcs-fuse"),
+    (OURS | {"priority": "first"}, "priority", "first is no key of priorities"),
+    (THEIRS | {"node_pool": "slice", "hosts": 2}, "hosts", "is not what the slice of slice has"),
+    (THEIRS | {"volumes": {"weights": "/weights"}}, "volumes.weights", "is no key of volumes"),
+    (THEIRS | {"secrets": {"token": "/etc/token"}}, "secrets.token", "is no key of secrets"),
+]
 
 
-@pytest.mark.parametrize(
-    ("said", "path"),
-    [
-        ({"port": None}, "port"),
-        ({"health_route": None}, "health_route"),
-        ({"model": "recommender/7/"}, "model"),
-        ({"image": "docker.io/vllm/vllm-openai:latest"}, "image"),
-        ({"max_replicas": 2, "scale_on": {"metric": "vllm:num_requests_waiting", "average": 3}}, "metrics_route"),
-        ({"node_pool": "slice", "hosts": 2}, "hosts"),
-        ({"mounts": {"/models": "a/", "/models/b": "b/"}}, "mounts./models/b"),
-    ],
-)
-def test_an_image_is_refused(refused: Refused, said: dict[str, Any], path: str) -> None:
-    assert list(refused({key: value for key, value in (THEIRS | said).items() if value is not None})) == [path]
+@pytest.mark.parametrize("several", [OWN, OF_THE_CLUSTER], ids=["by itself", "by its cluster"])
+def test_what_cannot_be_is_refused(load: Load, several: list[tuple[dict[str, Any], str, str]]) -> None:
+    """Each where it says, with what is wrong with it, and nothing else: all of a file at once."""
+    with pytest.raises(SpecError) as caught:
+        load({f"s{number}": said for number, (said, _, _) in enumerate(several)})
+    found: dict[str, dict[str, str]] = {}
+    for one in caught.value.problems:
+        _, name, path = f"{one.path}.".split(".", 2)
+        found.setdefault(name, {})[path.rstrip(".")] = f"{one.message} {one.allowed} {one.fix}"
+    for number, (_, path, word) in enumerate(several):
+        told = found.pop(f"s{number}")
+        assert list(told) == [path]
+        assert word in told[path]
+    assert found == {}
 
 
 def test_more_copies_than_a_pool_holds_are_refused_with_what_would_do(refused: Refused) -> None:
@@ -139,6 +154,12 @@ def test_a_copy_that_no_node_holds_is_refused_with_the_pools_that_come_nearest(r
     ((path, (_, allowed, _)),) = found.items()
     assert path == "services.it"
     assert allowed.startswith("nearest: pool l4: asks for 16 cpu")
+
+
+def test_a_service_and_a_job_of_one_name_are_refused(refused: Refused) -> None:
+    """Both would be one account, and their pods would have one name."""
+    job = {"namespace": "serving", "image": IMAGE, "command": ["true"], "node_pool": "l4", "max_run_minutes": 10}
+    assert "is a key of services in serving too" in refused(OURS, jobs={"it": job})["jobs.it"][0]
 
 
 def test_services_of_one_pool_fit_it_together_at_least(refused: Refused, load: Load) -> None:
@@ -163,3 +184,31 @@ def test_what_is_needed_to_share_a_gpu_by_mps_is_said(load: Load) -> None:
     pod = service_objects.pod("it", spec.services["it"], spec.around.place("it", spec.services["it"]))
     assert pod["hostIPC"] is True
     assert pod["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "1"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        OURS | {"max_replicas": 3, "scale_on": {"metric": "wl_in_flight", "average": 0.5}, "priority": "first"},
+        THEIRS | {"node_pool": "parts", "cpu": 0.25, "folders": {"/models": "a"}, "secrets": {"token": "/etc/token"}, "args": ["--x", ""]},
+        THEIRS | {"node_pool": "slice", "metrics_route": "/metrics"},
+        THEIRS | {"node_pool": "l4", "hosts": 2, "max_replicas": 2, "scale_on": {"cpu_percent": 60}, "security_policy": "shop"},
+    ],
+    ids=["workload", "parts", "slice", "group"],
+)
+def test_manifests_of_every_form_are_whole(load: Load, said: dict[str, Any]) -> None:
+    """By the schemas of Kubernetes and ours, of a version that clusters have."""
+    spec = load(
+        {"it": said},
+        cluster={"mode": "standard", "addons": ["gcs-fuse", "secret-manager"]},
+        network={"proxy_cidr": "10.0.16.0/23"},
+        images={"metrics-adapter": IMAGE},
+        priorities={"first": {"value": 10}},
+        secrets={"token": {"namespace": "serving", "files": {"token": {"secret": "hf"}}}},
+        routes={"in": {"namespace": "serving", "exposure": "internal", "paths": {"/": {"it": 100}}}},
+    )
+    one = spec.services["it"]
+    place = spec.around.place("it", one)
+    every = [service_objects.controller("it", one, place), *service_objects.around("it", one, place, routed=True)]
+    assert [(manifest["kind"], str(fault)) for manifest in every for fault in faults(manifest, "1.35")] == []
+    assert spec.controllers == (("lws",) if every[0]["kind"] == "LeaderWorkerSet" else ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -19,10 +20,11 @@ from infra.catalog.accelerator import accelerator
 from infra.catalog.tpu import TpuShape
 from infra.check import StackFile, check
 from infra.cost.usage import HOURS
-from infra.in_cluster import metrics_adapter, volume
+from infra.in_cluster import controllers, job_objects, metrics_adapter, ray_cluster, volume
+from infra.in_cluster.seat import SPOT_SECONDS
 from infra.stack import StackSpec
 from workloads import embed_images, events, vision
-from workloads.contract import DATA_PREFIX, ServeSettings, TrainSettings
+from workloads.contract import ABORTED_EXIT, DATA_PREFIX, RESTART_EXIT, ServeSettings, TrainSettings
 from workloads.files import Folder
 from workloads.job import PROGRAMS
 from workloads.recommender import data, metrics
@@ -109,6 +111,27 @@ def test_what_the_guide_of_services_says_is_so() -> None:
     assert f"`{scaled.metric}`" in text
     assert f"gcrane cp {metrics_adapter.PUBLISHED} {spec.around.images[metrics_adapter.KEY].partition('@')[0]}" in text
     assert f"`{app.VARIANT_HEADER}`" in text
+
+
+def test_what_the_guide_of_jobs_in_a_cluster_says_is_so() -> None:
+    """Of the example that it shows: how long a pod may save, which ends count, what a run is called, and what comes by which chart."""
+    text = (GUIDES / "train-on-gke.md").read_text(encoding="utf-8")
+    spec = AppsSpec.load(GUIDES.parent / "examples" / "Pulumi.gke-apps.yaml")
+    where = spec.where("gke-apps", {}, spec.jobs["recommender"])
+    night = job_objects.job("recommender", spec.jobs["recommender"], where)
+    final, _, again = (rule.get("onExitCodes", {}).get("values") for rule in night["podFailurePolicy"]["rules"])
+
+    assert f"it has {SPOT_SECONDS} seconds to save one, elsewhere {job_objects.LEAVE_SECONDS}" in text
+    assert f"exit codes {', '.join(map(str, final))} |" in text
+    assert again == [ABORTED_EXIT, RESTART_EXIT]
+    assert f"exit code {RESTART_EXIT} |" in text
+    assert f"the last {job_objects.KEPT} that ended well stay, and the last {job_objects.KEPT} that did not" in text
+    told = {one["name"]: one.get("value") for one in job_objects.environment("recommender", spec.jobs["recommender"], where)}
+    assert told["WL_OUTPUT"] == "gs://tw-shop-ml-gke-models/jobs/gke-apps/recommender/$(WL_RUN_ID)"
+    assert "`gs://MODELS/jobs/STACK/JOB/RUN/`" in text
+    assert (spec.controllers, spec.jobs["finetune"].run) == (("kueue", "jobset", "kuberay-operator"), "first")
+    assert "Ray before {}.{} knows none".format(*ray_cluster.OLDEST) in text
+    assert f"on port {json.loads(controllers.kueue_config())['webhook']['port']}" in text
 
 
 def test_the_block_of_the_ladder_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:

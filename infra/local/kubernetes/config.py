@@ -21,7 +21,7 @@ OPTIONS = {
     "enableConfigMapMutable": "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
     "enableSecretMutable": "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
 }
-"""Options that are off by themselves -> the variable that is asked where the program does not say. Source: the official provider 4.34."""
+"""Options that are off by themselves -> the variable that is asked where the program does not say. Source: pulumi-kubernetes at 2026-07."""
 
 
 @dataclass(frozen=True, slots=True)

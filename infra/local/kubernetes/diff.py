@@ -2,7 +2,9 @@
 Diff: what a manifest says otherwise than the object was seen last.
 
 Of the live object only what the program wrote counts; the cluster fills in the rest. So drift shows once a refresh has seen it, though the
-program has not changed. Source: the official provider 4 (`Diff`, `convertPatchToDiff`).
+program has not changed. Something empty is as good as nothing: the cluster keeps neither.
+
+Source: pulumi-kubernetes at 2026-07 (`Diff`, `convertPatchToDiff`).
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def of_object(state: Data, new: Data, config: Config, *, namespaced: bool, ignor
     found = [
         Change(path, how, replaces.hit(fixed, path, value))
         for path, how, value in _maps(old, new, ())
-        if not any(within(path, hidden) for hidden in unseen)
+        if not any(within(path, hidden) for hidden in unseen) and not (how == "ADD" and value in ({}, []))
     ]
     same = name_of(new) == name_of(live) and namespace_of(new) == namespace_of(_placed(live, namespaced))
     return Found(found, same)

@@ -1,7 +1,7 @@
 """
 Who manages an object's fields: what was made by a plain create is taken over before it is applied, so that an apply is no conflict.
 
-Source: the official provider 4.34 (`fixCSAFieldManagers`, `patchForce`, `handleSSAIgnoreFields`).
+Source: pulumi-kubernetes at 2026-07 (`fixCSAFieldManagers`, `patchForce`, `handleSSAIgnoreFields`).
 """
 
 from __future__ import annotations

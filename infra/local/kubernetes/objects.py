@@ -1,7 +1,7 @@
 """
 The life of an object: made by a plain create, so that what exists already is refused and not taken; changed by server-side apply.
 
-Source: the official provider 4.34 (`pkg/await`, `pkg/provider`). Before 4.29 it made objects by applying them, over whatever there was.
+Source: pulumi-kubernetes at 2026-07 (`pkg/await`, `pkg/provider`). Before 4.29 it made objects by applying them, over whatever there was.
 """
 
 from __future__ import annotations
@@ -120,9 +120,8 @@ class Objects:
         applied = self._apply(inputs, manager, force=force, preview=preview)
         return applied if preview else self._until_ready(applied, inputs)
 
-    def delete(self, live: Data, inputs: Data) -> None:
+    def delete(self, namespace: str, name: str, inputs: Data) -> None:
         """Takes the object away, and what it owns; that there is none is well."""
-        namespace, name = namespace_of(live), name_of(live)
         try:
             self.client.delete(self.kind, namespace, name, _propagation(inputs))
         except NoMatchError:

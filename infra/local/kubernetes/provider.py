@@ -11,7 +11,7 @@ import httpx
 from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from infra.local.kubernetes import config, diff, kubeconfig, manifest, objects, release, waits
+from infra.local.kubernetes import config, diff, kubeconfig, manifest, objects, ready, release, waits
 from infra.local.kubernetes.check import Check
 from infra.local.kubernetes.kinds import RELEASE, Kind, of_manifest, of_token, token_of
 from infra.local.kubernetes.manifest import API_VERSION, INPUTS, Data, live_of, name_of, normal, pruned
@@ -27,6 +27,7 @@ CONFIG_PREFIX = "kubernetes:config:"
 LEADS = ("kubeconfig", "context", "cluster")
 """Configuration that says which cluster it is."""
 IDENTIFIER = "clusterIdentifier"
+UNREADY = "replaceUnready"
 NOTED = ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that the cluster and its clients write."""
 STATE_LOST = (
@@ -117,7 +118,10 @@ class Kubernetes(Provider):
         if token == RELEASE:
             return diff.answer(release.changes(state, new, ignored))
         kind = of_token(token)
-        return diff.answer(diff.of_object(state, new, client.config, namespaced=client.namespaced(kind), ignored=ignored))
+        found = diff.of_object(state, new, client.config, namespaced=client.namespaced(kind), ignored=ignored)
+        if manifest.says_true(new, UNREADY) and self._failed(request, client, kind, live_of(state)):
+            found.changes.append(diff.Change(("metadata", "annotations", f"{manifest.PREFIX}{UNREADY}"), "UPDATE", replaces=True))
+        return diff.answer(found)
 
     @sentences
     def Create(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
@@ -197,8 +201,10 @@ class Kubernetes(Provider):
         client, state = self._configured(), Decoded(request.properties)
         is_release = token_of(request.urn) == RELEASE
         if client.unreachable:
+            if is_release:  # nor does the official provider give it up here: a refresh does
+                raise ProviderError(f"can't delete Helm Release with unreachable cluster. Reason: {client.unreachable}")
             self._warn(request.urn, f"configured Kubernetes cluster is unreachable: {client.unreachable}")
-            if client.config.delete_unreachable and not is_release:
+            if client.config.delete_unreachable:
                 return empty_pb2.Empty()
             raise ProviderError(f"configured Kubernetes cluster is unreachable. {STATE_LOST}")
         state.secrets.discard((INPUTS,))  # a release's are as a whole: of what is in them, the outputs say what is secret
@@ -207,7 +213,7 @@ class Kubernetes(Provider):
                 Releases(client).delete(state.values["namespace"], state.values["name"])
             else:
                 kind = _kind(request.urn, state.values)
-                self._objects(kind, request, client).delete(live_of(state.values), state.values.get(INPUTS) or {})
+                self._objects(kind, request, client).delete(*objects.named(request.id), state.values.get(INPUTS) or {})
         except ProviderError as error:
             raise ProviderError(state.hide(f"deletion of {request.id!r} failed: {error}")) from None
         return empty_pb2.Empty()
@@ -269,6 +275,16 @@ class Kubernetes(Provider):
                 self._say(urn, text, False)
 
         return Objects(client, kind, tell, request.timeout)
+
+    def _failed(self, request: Any, client: Client, kind: Kind, was: Data) -> bool:
+        """Whether a job is not complete: the program wants it made anew then."""
+        if kind[0::2] != ("batch", "Job"):
+            self._warn(request.urn, "replaceUnready annotation is not supported for this resource")
+        elif client.unreachable:
+            self._warn(request.urn, "Cluster is unreachable, skipping replaceUnready check")
+        elif live := client.there(kind, manifest.namespace_of(was), name_of(was)):
+            return not ready.RULES["batch", "Job"].judge(client, live).ready
+        return False
 
     def _warn(self, urn: str, text: str) -> None:
         if self._say is not None:

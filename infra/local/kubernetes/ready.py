@@ -1,7 +1,7 @@
 """
 When an object is ready, by its kind, and what keeps it from being so, in the cluster's own words.
 
-Source: the official provider 4.34 (`pkg/await`): which kinds it waits for, and until what. Others are ready when they are there; so are
+Source: pulumi-kubernetes at 2026-07 (`pkg/await`): which kinds it waits for, and until what. Others are ready when they are there; so are
 custom resources, and every object whose program says `pulumi.com/skipAwait`.
 """
 

@@ -2,7 +2,7 @@
 Helm releases (`kubernetes:helm.sh/v3:Release`), as Helm itself keeps them: a Secret for each revision.
 
 The stand-in cannot render a chart: what would be in one is not made. The cluster of the sandbox takes from the Secret which kinds a chart
-brings. Source: Helm 3, `pkg/storage/driver/secrets.go` and `pkg/action`; the official provider 4.34, `helm_release.go`.
+brings. Source: Helm 3, `pkg/storage/driver/secrets.go` and `pkg/action`; pulumi-kubernetes at 2026-07 (`helm_release.go`).
 """
 
 from __future__ import annotations

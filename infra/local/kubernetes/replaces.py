@@ -1,5 +1,5 @@
 """
-Which changes make an object anew. Source: the official provider 4.34 (`forceNewProperties`); a ConfigMap's and a Secret's content among
+Which changes make an object anew. Source: pulumi-kubernetes at 2026-07 (`forceNewProperties`); a ConfigMap's and a Secret's content among
 them, unless the provider is told otherwise, so that who mounts them is rolled, too.
 """
 

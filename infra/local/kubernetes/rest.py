@@ -19,7 +19,9 @@ from infra.provider.server import ProviderError
 
 NOT_FOUND = 404
 CONFLICT = 409
-INVALID = 422
+NO_CLUSTER = 502
+"""What the sandbox answers at a DNS name that is of no cluster, as a proxy does."""
+UNREADABLE = "unable to load schema information from the API server"
 APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
 DRY_RUN = {"dryRun": "All"}
@@ -104,10 +106,18 @@ class Client(Calls):
         return "" if self.unreachable else self._version
 
     def _asked(self) -> str:
+        """Where nobody listens, or a proxy knows no such cluster, that is said at once; passing trouble passes."""
+        address = f"{self.config.server}/version"
         try:
-            self._version = str(self.call("GET", "/version").get("gitVersion") or "").removeprefix("v")
+            answer = self._http.get(address)
+            if answer.status_code == NO_CLUSTER:
+                return f"{UNREADABLE}: {self.refusal(answer)}"
+            found = object_of(answer) if answer.is_success else self.call("GET", "/version")
+        except httpx.TransportError as error:
+            return f"{UNREADABLE}: GET {address}: no answer: {error or type(error).__name__}{self.no_answer}"
         except ProviderError as error:
-            return f"unable to load schema information from the API server: {error}"
+            return f"{UNREADABLE}: {error}"
+        self._version = str(found.get("gitVersion") or "").removeprefix("v")
         return ""
 
     def served(self, kind: Kind) -> Served:

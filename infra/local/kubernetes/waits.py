@@ -28,7 +28,7 @@ GONE_AT_ONCE = {
     ("apps", "StatefulSet"),
     ("batch", "Job"),
 }
-"""Kinds whose `pulumi.com/skipAwait` counts at a delete, too. Source: the official provider 4.34 (`allowsSkipAwaitWithDelete`)."""
+"""Kinds whose `pulumi.com/skipAwait` counts at a delete, too. Source: pulumi-kubernetes at 2026-07 (`allowsSkipAwaitWithDelete`)."""
 
 
 class NotReadyError(ProviderError):

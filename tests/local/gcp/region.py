@@ -37,29 +37,8 @@ REGION: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     (
-        "gcp:compute/subnetwork:Subnetwork",
-        {
-            "name": "proxies",
-            "region": "us-east5",
-            "network": NETWORK,
-            "ipCidrRange": "10.0.16.0/23",
-            "purpose": "REGIONAL_MANAGED_PROXY",
-            "role": "ACTIVE",
-        },
-    ),
-    (
         "gcp:compute/address:Address",
         {"name": "route-out", "region": "us-east5", "addressType": "EXTERNAL", "networkTier": "PREMIUM", "labels": {"owner": "ml-team"}},
-    ),
-    (
-        "gcp:compute/address:Address",
-        {
-            "name": "route-in",
-            "region": "us-east5",
-            "addressType": "INTERNAL",
-            "purpose": "SHARED_LOADBALANCER_VIP",
-            "subnetwork": SUBNETWORK,
-        },
     ),
     (
         "gcp:compute/firewall:Firewall",

@@ -32,6 +32,23 @@ def test_a_region_comes_stays_and_goes(driver: echo.Driver) -> None:
         assert (token, driver.read(token, id, state).id) == (token, "")
 
 
+def test_a_range_for_load_balancers_comes_and_stays(driver: echo.Driver) -> None:
+    """A subnet of another purpose: what it was told is what is read."""
+    token = "gcp:compute/subnetwork:Subnetwork"
+    driver.create("gcp:compute/network:Network", {"name": "net", "autoCreateSubnetworks": False})
+    proxies = {
+        "name": "proxies",
+        "region": "us-east5",
+        "ipCidrRange": "10.0.16.0/23",
+        "purpose": "REGIONAL_MANAGED_PROXY",
+        "role": "ACTIVE",
+    }
+    inputs = driver.checked(token, dict(REGION)[token] | proxies | {"privateIpGoogleAccess": None})
+    answer = driver.create(token, inputs)
+    read = driver.read(token, answer.id, Decoded(answer.properties).values, inputs)
+    assert Decoded(read.inputs).values == inputs
+
+
 def test_waits_are_short(driver: echo.Driver) -> None:
     """The sandbox moves its own clock when it is asked: nobody waits for the hours that it plays."""
     driver.create("gcp:compute/network:Network", {"name": "net"})

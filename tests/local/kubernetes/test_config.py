@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import talk
 from pulumi.runtime.proto import provider_pb2
@@ -145,12 +146,16 @@ def test_fails_where_no_cluster_answers() -> None:
 
 
 def test_what_was_in_a_lost_cluster_can_be_given_up() -> None:
-    """With `deleteUnreachable` a read finds nothing, and a delete has nothing to do."""
+    """With `deleteUnreachable` a read finds nothing, and a delete has nothing to do, but for a release."""
     engine = talk.Engine(environ={"PULUMI_K8S_DELETE_UNREACHABLE": "true"})
     state = encode(talk.manifest("ConfigMap", "a"))
     assert engine.read(talk.CONFIG_MAP, "default/a", state, state).id == ""
     engine.delete(talk.CONFIG_MAP, provider_pb2.CreateResponse(id="default/a", properties=state))
     assert all(warns and "is unreachable" in text for text, warns in engine.said)
+    release = encode({"name": "a", "namespace": "b"})
+    with pytest.raises(talk.AbortedError, match="can't delete Helm Release with unreachable cluster"):
+        engine.delete(talk.RELEASE, provider_pb2.CreateResponse(id="b/a", properties=release))
+    assert engine.read(talk.RELEASE, "b/a", release, release).id == ""
 
 
 def test_updates_of_a_lost_cluster_can_be_passed_over() -> None:
@@ -160,6 +165,21 @@ def test_updates_of_a_lost_cluster_can_be_passed_over() -> None:
     request = provider_pb2.CheckRequest(urn=engine.urn(talk.CONFIG_MAP), olds=old, news=new)
     assert engine.provider.Check(request, talk.Context()).inputs == old
     assert engine.read(talk.CONFIG_MAP, "default/a", old, old).properties == old
+
+
+def test_a_cluster_that_is_gone_is_said_at_once_and_trouble_passes() -> None:
+    """A proxy that knows no such host is not asked again; a server that is busy for a moment is."""
+    asked: list[int] = []
+
+    def answers(*codes: int) -> talk.Engine:
+        asked[:] = codes
+        return talk.Engine(lambda _: httpx.Response(asked.pop(0), json={"message": "no such host", "gitVersion": "v1.35.2"}))
+
+    client = answers(502, 200).provider._configured()
+    assert client.unreachable == "unable to load schema information from the API server: no such host"
+    assert asked == [200]
+    client = answers(503, 503, 200).provider._configured()
+    assert (client.unreachable, client.version, asked) == ("", "1.35.2", [])
 
 
 def test_fails_before_it_is_configured() -> None:

@@ -139,6 +139,12 @@ def test_content_changes_in_place_where_the_provider_says_so(token: str, config:
     assert kinds(diff(token, old, put(old, "data.a", "eQ=="), **config)) == {"data.a": wanted}
 
 
+@pytest.mark.parametrize(("path", "value"), [("metadata.labels", {}), ("spec.template.spec.tolerations", [])])
+def test_what_is_empty_is_not_there(path: str, value: Any) -> None:
+    """The cluster does not keep it: else it would be added again at every update."""
+    assert kinds(diff(talk.DEPLOYMENT, talk.deployment(), put(talk.deployment(), path, value))) == {}
+
+
 def test_drift_that_a_refresh_saw_is_a_change() -> None:
     """Of what the program wrote; what others added is theirs."""
     old = talk.deployment(replicas=2)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import pytest
 import talk
 from cluster import Cluster
@@ -42,6 +44,9 @@ def test_an_object_is_made_seen_changed_and_gone(cluster: Cluster) -> None:
     read = engine.read(talk.CONFIG_MAP, made.id, made.properties, first)
     assert values(read.inputs) == values(first)
     assert read.properties == made.properties
+
+    adopted = engine.read(talk.CONFIG_MAP, made.id, None, first)
+    assert values(adopted.properties)["__inputs"] == values(first), "as after a run that was killed in its create"
 
     second = engine.checked(talk.CONFIG_MAP, config_map(a="1", c="3"))
     changed = engine.update(talk.CONFIG_MAP, made, second)
@@ -102,7 +107,7 @@ def test_fails_on_what_exists_already(cluster: Cluster) -> None:
         engine.create(talk.CONFIG_MAP, checked)
     assert 'configmaps "a" already exists' in str(refused.value)
     assert "upsertExistingObjects" in str(refused.value)
-    assert cluster.get(MAP)["data"] == {"a": "theirs"}  # type: ignore[index]
+    assert cluster.get(MAP)["data"] == {"a": "theirs"}
     with pytest.raises(talk.AbortedError, match="apply conflict"):
         cluster.engine(upsertExistingObjects="true").create(talk.CONFIG_MAP, checked)
     forced = cluster.engine(upsertExistingObjects="true", enablePatchForce="true")
@@ -123,7 +128,7 @@ def test_what_an_object_needs_may_come_after_it(cluster: Cluster) -> None:
             cluster.ask("POST", "api/v1/namespaces", manifest("Namespace", "shop"))
         return False
 
-    engine.provider._client._pause = pause  # type: ignore[union-attr]
+    engine.provider._client._pause = pause
     assert engine.create(talk.CONFIG_MAP, checked).id == "shop/a"
 
 
@@ -200,16 +205,16 @@ def test_an_object_is_imported(cluster: Cluster) -> None:
 
 def test_a_create_whose_answer_is_lost_is_looked_for(cluster: Cluster) -> None:
     """What is there as it was asked for is the program's own: the next run would be refused otherwise."""
-    lost = []
+    lost: list[Any] = []
 
     def losing(request: Any) -> Any:
         answer = cluster(request)
         if request.method == "POST" and not lost:
             lost.append(request)
-            raise talk.httpx.ReadError("cut")
+            raise httpx.ReadError("cut")
         return answer
 
-    engine = talk.Engine(losing, kubeconfig=talk.json.dumps(talk.kubeconfig(cluster.server)))
+    engine = talk.Engine(losing, kubeconfig=json.dumps(talk.kubeconfig(cluster.server)))
     assert engine.create(talk.CONFIG_MAP, engine.checked(talk.CONFIG_MAP, config_map(a="1"))).id == "default/a"
     assert lost
 

@@ -1,5 +1,5 @@
 """
-Google Kubernetes Engine: clusters and node pools, without what runs in them.
+Google Kubernetes Engine: clusters and node pools.
 
 Nodes are machines of Compute Engine, in groups with managers. At the DNS name of a cluster's control plane its Kubernetes API answers
 (`services/kubernetes`); nothing does at its addresses.

@@ -16,8 +16,8 @@ from infra.catalog import gpu_machines
 from infra.catalog.accelerator import accelerators
 from infra.catalog.fits_tpu import machines as tpu_machines
 from infra.catalog.machine_size import GIB_PER_VCPU, UnknownSize, size
-from infra.catalog.nodes import Node
-from infra.catalog.pods import PodNeed
+from infra.catalog.nodes import GPU, OF_GOOGLE, TPU, Node
+from infra.catalog.pods import PodNeed, reasons
 from infra.sandbox.refused import Refused
 from infra.sandbox.service import Body
 from infra.sandbox.services.container import groups, parts, pools
@@ -73,6 +73,28 @@ def more(scaler: Scaler, pod: Body, need: PodNeed, name: str) -> dict[str, Node]
     return {}
 
 
+def automatic(scaler: Scaler, pod: Body, need: PodNeed) -> dict[str, Node]:
+    """
+    New machines for a pod of no class, where the cluster makes pools by itself: in Autopilot always. Of machines without accelerators those
+    of the family E2 are taken, unless the pod selects another one; limits of the whole cluster are not looked at.
+
+    Source: https://docs.cloud.google.com/kubernetes-engine/docs/concepts/node-auto-provisioning, read 2026-11.
+    """
+    if not at(scaler.view.cluster.body, "autoscaling", "enableNodeAutoprovisioning"):
+        return {}
+    selector = pod["spec"].get("nodeSelector") or {}
+    rung: Body = {"spot": selector.get(f"{OF_GOOGLE}gke-spot") == "true"}
+    for field, key in (("machineFamily", f"{OF_GOOGLE}machine-family"), ("machineType", "node.kubernetes.io/instance-type")):
+        if key in selector:
+            rung[field] = selector[key]
+    if count := int(need.requests.get(GPU, 0)):
+        rung["gpu"] = {"type": selector.get(f"{OF_GOOGLE}gke-accelerator"), "count": count}
+    if count := int(need.requests.get(TPU, 0)):
+        kind, topology = selector.get(f"{OF_GOOGLE}gke-tpu-accelerator"), selector.get(f"{OF_GOOGLE}gke-tpu-topology")
+        rung["tpu"] = {"type": kind, "topology": topology, "count": count}
+    return _made(scaler, "", {}, rung, need)
+
+
 def _made(scaler: Scaler, name: str, spec: Body, rung: Body, need: PodNeed) -> dict[str, Node]:
     """New machines of a pool that is made for a priority, or of one that was."""
     for machine in _machines(rung):
@@ -82,8 +104,7 @@ def _made(scaler: Scaler, name: str, spec: Body, rung: Body, need: PodNeed) -> d
             if new := scaler.grow(full, found, need):
                 return new
             continue
-        offered = nodes.template(wanted, wanted["locations"][0])
-        if offered is None or need.requests.get("cpu", 0) > offered.cpu or need.requests.get("memory", 0) > offered.memory:
+        if not any((offered := nodes.template(wanted, zone)) and not reasons(need, offered) for zone in wanted["locations"]):
             continue
         if all(f"{full} {zone}" in scaler.dry for zone in wanted["locations"]):
             return {}
@@ -130,8 +151,8 @@ def pool_body(scaler: Scaler, name: str, spec: Body, rung: Body, machine: str) -
     """The pool that Google makes for a priority. A name is as long as a pool's may be."""
     cluster = scaler.view.cluster.body
     own = spec.get("nodePoolConfig") or {}
-    labels = {**(own.get("nodeLabels") or {}), LABEL: name}
-    taints = [{"key": LABEL, "value": name, "effect": "NO_SCHEDULE"}]
+    labels = {**(own.get("nodeLabels") or {})} | ({LABEL: name} if name else {})
+    taints = [{"key": LABEL, "value": name, "effect": "NO_SCHEDULE"}] if name else []
     taints += [
         {"key": one["key"], "value": one.get("value", ""), "effect": EFFECTS.get(one["effect"], "")} for one in own.get("taints") or []
     ]

@@ -156,9 +156,9 @@ def applied(
         Failure: Others manage a field that would change, and it is not forced.
     """
     if live is None:
-        after = copy.deepcopy(wanted)
-        after["metadata"]["managedFields"] = [_entry(manager, "Apply", version, subresource, now, set(dict(flat(wanted))))]
-        return after
+        new_one = copy.deepcopy(wanted)
+        new_one["metadata"]["managedFields"] = [_entry(manager, "Apply", version, subresource, now, set(dict(flat(wanted))))]
+        return new_one
     entries = managers(live)
     mine = next((entry for entry in entries if (entry.get("manager"), entry.get("operation")) == (manager, "Apply")), None)
     after: Body = merged(live, wanted)

@@ -79,10 +79,8 @@ def put(cluster: Cluster, kind: Kind, body: Body) -> None:
     meta = body["metadata"]
     if cluster.get(kind, meta.get("namespace", ""), meta["name"]) is not None:
         return
-    made = {"kind": kind.name, "apiVersion": kind.api_version} | body
-    made["metadata"] = meta | {"uid": cluster.new_id(), "creationTimestamp": cluster.now}
-    if kinds.counts(kind):
-        made["metadata"]["generation"] = 1
+    given = {"uid": cluster.new_id(), "creationTimestamp": cluster.now} | ({"generation": 1} if kinds.counts(kind) else {})
+    made: Body = {"kind": kind.name, "apiVersion": kind.api_version} | body | {"metadata": meta | given}
     defaults.fill(kind, made)
     cluster.keep(kind, made)
 

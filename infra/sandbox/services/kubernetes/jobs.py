@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+from collections.abc import Iterable
+from itertools import islice, repeat
 from typing import Any
 
 from infra.sandbox.service import Body
@@ -152,14 +154,11 @@ def _pods(view: View, body: Body, mine: list[Body], finished: set[int], succeede
     wanted = max(0, min(spec["parallelism"], left))
     for pod in active[wanted:]:
         view.delete(POD, pod)
-    lacking = wanted - len(active)
-    if lacking <= 0:
-        return
-    free: list[int | None] = [None] * lacking
+    free: Iterable[int | None] = repeat(None)
     if spec.get("completionMode") == "Indexed":
         taken = {_index(pod) for pod in active} | finished
-        free = [index for index in range(spec["completions"]) if index not in taken][:lacking]
-    for index in free:
+        free = (index for index in range(spec["completions"]) if index not in taken)
+    for index in islice(free, max(0, wanted - len(active))):
         pod = pod_of(spec["template"], meta)
         if index is not None:
             pod["metadata"]["generateName"] = f"{meta['name']}-{index}-"

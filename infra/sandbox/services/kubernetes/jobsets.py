@@ -12,7 +12,7 @@ import copy
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes import kinds, pods
 from infra.sandbox.services.kubernetes.jobs import JOB, is_over
-from infra.sandbox.services.kubernetes.view import POD, View, is_true, with_condition
+from infra.sandbox.services.kubernetes.view import MOST, POD, View, is_true, with_condition
 from infra.sandbox.services.kubernetes.workloads import hashed, pod_of
 
 JOB_SET, LEADER = kinds.named("jobset.x-k8s.io", "JobSet"), kinds.named("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
@@ -123,7 +123,7 @@ def _jobs(view: View, body: Body, mine: list[Body], restarts: int, subdomain: st
     total = sum(int(one.get("replicas", 1)) for one in spec.get("replicatedJobs") or [])
     number = 0
     for one in spec.get("replicatedJobs") or []:
-        for index in range(int(one.get("replicas", 1))):
+        for index in range(min(int(one.get("replicas", 1)), MOST)):
             name = f"{meta['name']}-{one['name']}-{index}"
             if name not in standing and _may_begin(spec, one, mine):
                 _make(view, body, one, name, index, number, total, restarts, subdomain)
@@ -145,7 +145,7 @@ def _jobs(view: View, body: Body, mine: list[Body], restarts: int, subdomain: st
 
 def _may_begin(spec: Body, one: Body, mine: list[Body]) -> bool:
     for needed in one.get("dependsOn") or []:
-        of = next((other for other in spec["replicatedJobs"] if other["name"] == needed.get("name")), {})
+        of: Body = next((other for other in spec["replicatedJobs"] if other["name"] == needed.get("name")), {})
         found = [job for job in mine if _of(job) == needed.get("name")]
         good = sum(
             is_true(job, "Complete") if needed.get("status") == "Complete" else _is_ready(job) or is_true(job, "Complete") for job in found
@@ -192,15 +192,12 @@ def _groups(view: View, body: Body) -> None:
     """Groups of one leader and its workers. One whose pod is gone or fails is made anew as a whole."""
     spec, meta = body["spec"], body["metadata"]
     template = spec["leaderWorkerTemplate"]
-    size, revision = int(template.get("size", 1)), hashed([template, spec.get("networkConfig")])
+    size, revision = min(int(template.get("size", 1)), MOST), hashed([template, spec.get("networkConfig")])
+    most = min(spec["replicas"], MOST // size + 1)
     if view.get(SERVICE, meta["namespace"], meta["name"]) is None:
         service = {"clusterIP": "None", "selector": {f"{LWS}/name": meta["name"]}, "publishNotReadyAddresses": True}
         view.make(SERVICE, {"metadata": {"name": meta["name"], "namespace": meta["namespace"]}, "spec": service}, (LEADER, body))
-    wanted = {
-        f"{meta['name']}-{group}{f'-{worker}' if worker else ''}": (group, worker)
-        for group in range(spec["replicas"])
-        for worker in range(size)
-    }
+    wanted = {f"{meta['name']}-{group}{f'-{worker}' if worker else ''}": (group, worker) for group in range(most) for worker in range(size)}
     mine = view.owned(body, POD)
     broken = {_group(pod) for pod in mine if pods.is_over(pod)}
     rolls = next(
@@ -211,13 +208,15 @@ def _groups(view: View, body: Body) -> None:
     for pod in mine:
         if (_group(pod) in broken or pod["metadata"]["name"] not in wanted) and "deletionTimestamp" not in pod["metadata"]:
             view.delete(POD, pod)
+    going = {_group(pod) for pod in view.owned(body, POD) if "deletionTimestamp" in pod["metadata"]}
     for name, (group, worker) in wanted.items():
-        if view.get(POD, meta["namespace"], name) is None and not any(
-            _group(pod) == group and "deletionTimestamp" in pod["metadata"] for pod in view.owned(body, POD)
-        ):
+        if group not in going and view.get(POD, meta["namespace"], name) is None:
             _member(view, body, name, group, worker, revision)
     mine = [pod for pod in view.owned(body, POD) if pods.lives(pod)]
-    groups = [[pod for pod in mine if _group(pod) == group] for group in range(spec["replicas"])]
+    by_group: dict[int, list[Body]] = {group: [] for group in range(most)}
+    for pod in mine:
+        by_group.setdefault(_group(pod), []).append(pod)
+    groups = [by_group[group] for group in range(most)]
     ready = sum(len(one) == size and all(map(pods.is_ready, one)) for one in groups)
     updated = sum(
         len(one) == size and all(pod["metadata"]["labels"].get(f"{LWS}/template-revision-hash") == revision for pod in one)

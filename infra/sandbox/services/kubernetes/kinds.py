@@ -118,6 +118,7 @@ KINDS: tuple[Kind, ...] = (
         "ControllerRevision controllerrevisions - -",
     ),
     *_own("batch", "v1", "Job jobs - s", "CronJob cronjobs cj s"),
+    *_own("apiregistration.k8s.io", "v1", "APIService apiservices - c"),
     *_own("autoscaling", "v2", "HorizontalPodAutoscaler horizontalpodautoscalers hpa s"),
     *_own("policy", "v1", "PodDisruptionBudget poddisruptionbudgets pdb s"),
     *_own(

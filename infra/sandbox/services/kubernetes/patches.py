@@ -116,7 +116,7 @@ def operations(kind: Kind, name: str, into: Any, patch: Any) -> Any:
             _done(root, what, path, copy.deepcopy(value))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             raise _does_not_fit(kind, name, what, path) from None
-    return root[""]
+    return root.get("")
 
 
 def _does_not_fit(kind: Kind, name: str, what: str, path: str) -> Failure:

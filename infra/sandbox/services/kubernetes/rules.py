@@ -1,8 +1,8 @@
 """
-What an object may not be, and what of it may not change.
+What of an object may not change.
 
-Source of rules and words: `pkg/apis/*/validation` of k8s.io/kubernetes, release 1.35; of JobSet: its webhook's validation. Those of the
-schema are the catalogue's.
+Source of rules and words: `pkg/apis/*/validation` of k8s.io/kubernetes, release 1.35; of JobSet: its webhook's validation. What an object
+may not be at all is the catalogue's (`infra.catalog.manifests`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes.kinds import Kind
 from infra.sandbox.services.kubernetes.objects import at
-from infra.sandbox.services.kubernetes.statuses import Cause, Failure, forbids, invalid, required, value
+from infra.sandbox.services.kubernetes.statuses import Cause, Failure, forbids, invalid, value
 
 IMMUTABLE = "field is immutable"
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -67,28 +67,19 @@ def name(kind: Kind, text: str) -> list[Cause]:
     return found + ([value("metadata.name", text, f"must be no more than {most} characters")] if len(text) > most else [])
 
 
-def check(kind: Kind, body: Body, before: Body | None) -> None:
+def check(kind: Kind, before: Body, after: Body) -> None:
     """
     Raises:
-        Failure: It may not be so, or may not become so.
+        Failure: It may not become so.
     """
-    causes: list[Cause] = list(MAY_BE.get((kind.group, kind.name), _anything)(body))
-    if before is not None:
-        causes += MAY_BECOME.get((kind.group, kind.name), _whatever)(before, body)
+    changes = MAY_BECOME.get((kind.group, kind.name))
+    causes = changes(before, after) if changes else []
     if not causes:
         return
     if kind.name == "JobSet":
         words = "; ".join(f"{field}: {message}" for _, message, field in causes)
         raise Failure(403, "Forbidden", f'admission webhook "vjobset.kb.io" denied the request: {words}')
-    raise invalid(kind, body["metadata"]["name"], causes)
-
-
-def _anything(body: Body) -> list[Cause]:
-    return []
-
-
-def _whatever(before: Body, after: Body) -> list[Cause]:
-    return []
+    raise invalid(kind, after["metadata"]["name"], causes)
 
 
 def _same(before: Body, after: Body, *paths: str) -> list[Cause]:
@@ -98,59 +89,6 @@ def _same(before: Body, after: Body, *paths: str) -> list[Cause]:
         if old != new:
             found.append(value(path, new, IMMUTABLE))
     return found
-
-
-# What may be.
-
-
-def _selects(body: Body) -> list[Cause]:
-    """The selector of what makes pods is that of its template."""
-    selector, labels = at(body, "spec", "selector"), at(body, "spec", "template", "metadata", "labels")
-    if not isinstance(selector, dict) or not (selector.get("matchLabels") or selector.get("matchExpressions")):
-        return (
-            [required("spec.selector")] if not selector else [value("spec.selector", selector, "empty selector is invalid for deployment")]
-        )
-    if not matches(selector, labels or {}):
-        return [value("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")]
-    return []
-
-
-def _always(body: Body) -> list[Cause]:
-    policy = at(body, "spec", "template", "spec", "restartPolicy")
-    field = "spec.template.spec.restartPolicy"
-    said = ("FieldValueNotSupported", f'Unsupported value: "{policy}": supported values: "Always"', field)
-    return _selects(body) + ([said] if policy != "Always" else [])
-
-
-def _job(body: Body) -> list[Cause]:
-    policy = at(body, "spec", "template", "spec", "restartPolicy")
-    found: list[Cause] = []
-    if policy not in ("Never", "OnFailure"):
-        said = 'Required value: valid values: "OnFailure", "Never"' if policy == "Always" else f'Unsupported value: "{policy}"'
-        found.append(("FieldValueRequired", said, "spec.template.spec.restartPolicy"))
-    if at(body, "spec", "completionMode") == "Indexed" and at(body, "spec", "completions") is None:
-        found.append(required("spec.completions", "when completion mode is Indexed"))
-    return found
-
-
-def _containers(body: Body) -> list[Cause]:
-    return [] if at(body, "spec", "containers") else [required("spec.containers")]
-
-
-def _ports(body: Body) -> list[Cause]:
-    spec = body["spec"]
-    bare = spec.get("type") == "ExternalName" or spec.get("clusterIP") == "None"
-    return [] if bare or spec.get("ports") else [required("spec.ports")]
-
-
-def _limits(body: Body) -> list[Cause]:
-    least, most = at(body, "spec", "minReplicas"), at(body, "spec", "maxReplicas")
-    if isinstance(least, int) and isinstance(most, int) and most < least:
-        return [value("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`")]
-    return []
-
-
-# What may become of it.
 
 
 def _stateful(before: Body, after: Body) -> list[Cause]:
@@ -308,16 +246,6 @@ def bytes_of(quantity: Any) -> float | None:
 
 
 APPS = "apps"
-MAY_BE: dict[tuple[str, str], Callable[[Body], list[Cause]]] = {
-    ("", "Pod"): _containers,
-    ("", "Service"): _ports,
-    (APPS, "DaemonSet"): _always,
-    (APPS, "Deployment"): _always,
-    (APPS, "ReplicaSet"): _always,
-    (APPS, "StatefulSet"): _always,
-    ("autoscaling", "HorizontalPodAutoscaler"): _limits,
-    ("batch", "Job"): _job,
-}
 MAY_BECOME: dict[tuple[str, str], Callable[[Body, Body], list[Cause]]] = {
     ("", "ConfigMap"): _frozen,
     ("", "PersistentVolumeClaim"): _claim,

@@ -16,7 +16,7 @@ from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, judge, reasons, taken
 from infra.sandbox.service import Body
 from infra.sandbox.services.container import autoscaler, groups, parts, ways
-from infra.sandbox.services.kubernetes import classes, nodes, scheduler
+from infra.sandbox.services.kubernetes import classes, nodes, scheduler, volumes
 from infra.sandbox.services.kubernetes.objects import STORED
 from infra.sandbox.services.kubernetes.view import View, controller
 
@@ -92,7 +92,7 @@ def _up(scaler: Scaler) -> None:
     lacking = False
     for pod in pods:
         need = scheduler.need_of(pod)
-        if need is None:
+        if need is None or volumes.missing(view, pod):
             continue
         fit = judge(need, left.values())
         if not fit.holds:
@@ -122,7 +122,7 @@ def _more(scaler: Scaler, pod: Body, need: PodNeed) -> dict[str, Node]:
     for name, pool in sorted(scaler.pools().items(), key=lambda one: size(one[1])):
         if new := scaler.grow(name, pool, need):
             return new
-    return {}
+    return classes.automatic(scaler, pod, need)
 
 
 def _down(scaler: Scaler) -> None:

@@ -12,6 +12,7 @@ from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, judge, taken
 from infra.catalog.quantities import BadQuantity
 from infra.sandbox.service import Body
+from infra.sandbox.services.kubernetes import volumes
 from infra.sandbox.services.kubernetes.pods import is_over, lives
 from infra.sandbox.services.kubernetes.view import POD, View, condition, with_condition
 
@@ -69,6 +70,9 @@ def run(view: View) -> None:
     left = {name: node for name, node in free(view).items() if name in ready}
     counts = {name: len(pods) for name, pods in standing(view).items()}
     for pod in pods:
+        if why := volumes.missing(view, pod):
+            refuse(view, pod, why)
+            continue
         need = need_of(pod)
         fit = judge(need, left.values()) if need is not None else None
         if fit is not None and fit.holds:

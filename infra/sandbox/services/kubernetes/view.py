@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,9 @@ from infra.sandbox.services.kubernetes.objects import Cluster, stamp
 from infra.sandbox.services.kubernetes.statuses import Failure
 
 Key = tuple[str, str]
+_TAKEN: set[str] = set()
+"""What was held against its schema already: of many pods of one template the first is."""
+KEPT = 4096
 
 
 class View:
@@ -27,7 +31,7 @@ class View:
         """When something is to be looked at again."""
         self._machines: list[nodes.Machine] | None = None
         self._by: dict[Kind, dict[Key, Body]] = {}
-        self._owned: dict[str, set[tuple[Kind, Key]]] = {}
+        self._owned: dict[str, dict[tuple[Kind, Key], None]] = {}
         for kind, body in cluster.every():
             self._put(kind, body)
 
@@ -66,23 +70,26 @@ class View:
         return self._by.get(kind, {}).get((namespace if kind.namespaced else "", name))
 
     def owned(self, owner: Body, kind: Kind) -> list[Body]:
-        """What belongs to an object and is made by its controller, oldest first."""
-        keys = self._owned.get(owner["metadata"]["uid"], set())
-        return [body for key, body in self._by.get(kind, {}).items() if (kind, key) in keys]
+        """What belongs to an object, oldest first."""
+        keys = self._owned.get(owner["metadata"]["uid"], {})
+        return [self._by[kind][key] for of, key in keys if of is kind]
 
     def dependents(self, uid: str) -> list[tuple[Kind, Body]]:
-        return [(kind, self._by[kind][key]) for kind, key in sorted(self._owned.get(uid, set()), key=lambda one: (one[0].words, one[1]))]
+        return [(kind, self._by[kind][key]) for kind, key in self._owned.get(uid, {})]
 
     def uids(self) -> set[str]:
         return {body["metadata"]["uid"] for bodies in self._by.values() for body in bodies.values()}
 
     def keep(self, kind: Kind, body: Body) -> Body:
         """Writes a changed object."""
-        old = self.get(kind, body["metadata"].get("namespace", ""), body["metadata"]["name"])
-        if old is not None:
-            self._forget(kind, old)
+        meta = body["metadata"]
+        old = self.get(kind, meta.get("namespace", ""), meta["name"])
         after = writes.keep(self.cluster, kind, old, body) if old is not None else self.cluster.keep(kind, body)
-        if self.cluster.get(kind, body["metadata"].get("namespace", ""), body["metadata"]["name"]) is not None:
+        if old is not None and owners(old) != owners(after):
+            self._forget(kind, old)
+        if "deletionTimestamp" in meta and self.cluster.get(kind, meta.get("namespace", ""), meta["name"]) is None:
+            self._forget(kind, after)
+        else:
             self._put(kind, after)
         self.writes += 1
         return after
@@ -97,6 +104,8 @@ class View:
         """
         Makes an object, of the one that it belongs to. None where the server refuses: the controller tries again at its next look.
         """
+        if len(self._by.get(kind, ())) >= MOST:
+            return None
         body = copy.deepcopy(body)
         if owner is not None:
             of, one = owner
@@ -110,12 +119,15 @@ class View:
                     "blockOwnerDeletion": True,
                 }
             ]
+        said = json.dumps([kind.words, body.get("spec")], sort_keys=True)
+        writer = writes.Writer(MANAGER, kind.api_version, trusted=said in _TAKEN)
         try:
-            made = writes.create(
-                self.cluster, kind, body["metadata"].get("namespace", ""), body, writes.Writer(MANAGER, kind.api_version, strict=False)
-            )
+            made = writes.create(self.cluster, kind, body["metadata"].get("namespace", ""), body, writer)
         except Failure:
             return None
+        if len(_TAKEN) >= KEPT:
+            _TAKEN.clear()
+        _TAKEN.add(said)
         self._put(kind, made)
         self.writes += 1
         return made
@@ -124,8 +136,9 @@ class View:
         left = writes.delete(self.cluster, kind, body, policy, grace)
         if left is body:
             return
-        self._forget(kind, body)
-        if left is not None:
+        if left is None:
+            self._forget(kind, body)
+        else:
             self._put(kind, left)
         self.writes += 1
 
@@ -133,17 +146,19 @@ class View:
         key = (body["metadata"].get("namespace", ""), body["metadata"]["name"])
         self._by.setdefault(kind, {})[key] = body
         for one in owners(body):
-            self._owned.setdefault(str(one.get("uid")), set()).add((kind, key))
+            self._owned.setdefault(str(one.get("uid")), {})[kind, key] = None
 
     def _forget(self, kind: Kind, body: Body) -> None:
         key = (body["metadata"].get("namespace", ""), body["metadata"]["name"])
         self._by.get(kind, {}).pop(key, None)
         for one in owners(body):
-            self._owned.get(str(one.get("uid")), set()).discard((kind, key))
+            self._owned.get(str(one.get("uid")), {}).pop((kind, key), None)
 
 
 MANAGER = "kube-controller-manager"
 POD = kinds.named("", "Pod")
+MOST = 300
+"""Objects of one kind in a cluster here: controllers make no more, whatever asks for them."""
 
 
 def owners(body: Body) -> list[Body]:

@@ -16,7 +16,7 @@ from infra.catalog.pods import judge
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes import kinds, pods, scheduler
 from infra.sandbox.services.kubernetes.objects import seconds
-from infra.sandbox.services.kubernetes.view import POD, View, condition, with_condition
+from infra.sandbox.services.kubernetes.view import MOST, POD, View, condition, with_condition
 from infra.sandbox.services.kubernetes.writes import DRAWN
 
 DEPLOYMENT, REPLICA_SET = kinds.named("apps", "Deployment"), kinds.named("apps", "ReplicaSet")
@@ -258,7 +258,7 @@ def _stateful_set(view: View, body: Body) -> None:
     def pod(ordinal: int) -> Body | None:
         return view.get(POD, meta["namespace"], f"{meta['name']}-{ordinal}")
 
-    for ordinal in range(first, first + spec["replicas"]):
+    for ordinal in range(first, first + min(spec["replicas"], MOST)):
         found = pod(ordinal)
         if found is not None and pods.is_over(found) and "deletionTimestamp" not in found["metadata"]:
             view.delete(POD, found)

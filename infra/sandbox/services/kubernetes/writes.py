@@ -16,7 +16,7 @@ from typing import Any
 from infra.sandbox.service import Body
 from infra.sandbox.services.kubernetes import admission, defaults, fields, kinds, patches, rules, statuses
 from infra.sandbox.services.kubernetes.kinds import Kind
-from infra.sandbox.services.kubernetes.objects import NAMESPACE, Cluster, seconds, stamp
+from infra.sandbox.services.kubernetes.objects import NAMESPACE, Cluster, at, seconds, stamp
 
 DRAWN = "bcdfghjklmnpqrstvwxz2456789"
 """Letters of names that are drawn. Source: k8s.io/apimachinery, `pkg/util/rand`."""
@@ -50,6 +50,8 @@ class Writer:
     strict: bool = True
     """Whether unknown fields are refused."""
     force: bool = False
+    trusted: bool = False
+    """Whether what is written was held against its schema already."""
 
 
 def create(cluster: Cluster, kind: Kind, namespace: str, sent: Body, writer: Writer) -> Body:
@@ -82,10 +84,10 @@ def _make(cluster: Cluster, kind: Kind, body: Body, writer: Writer, note: Callab
         meta["generation"] = 1
     if kind.status:
         body.pop("status", None)
-    admission.schema(kind, body, strict=writer.strict)
+    if not writer.trusted:
+        admission.schema(cluster, kind, body, None, strict=writer.strict)
     defaults.fill(kind, body)
     admission.admit(cluster, kind, body, None)
-    rules.check(kind, body, None)
     note(body)
     return cluster.keep(kind, body)
 
@@ -109,6 +111,7 @@ def _read(kind: Kind, namespace: str, sent: Any, writer: Writer, name: str = "")
         raise statuses.bad_request(f'{said} in version "{writer.version}" cannot be handled as a {kind.name}')
     if (version := sent.get("apiVersion")) not in (None, writer.version):
         raise statuses.bad_request(f"the API version in the data ({version}) does not match the expected API version ({writer.version})")
+    sent = without_nulls(sent)
     body = {"kind": kind.name, "apiVersion": writer.version} | {key: one for key, one in sent.items() if key not in ("kind", "apiVersion")}
     meta = body.get("metadata")
     if meta is not None and not isinstance(meta, dict):
@@ -139,6 +142,13 @@ def _read(kind: Kind, namespace: str, sent: Any, writer: Writer, name: str = "")
             raise statuses.bad_request(f"the name of the object ({meta['name']}) does not match the name on the URL ({name})")
         meta["name"] = name
     return body
+
+
+def without_nulls(value: Any) -> Any:
+    """A body as Go reads it: what is null is not there."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def _go(value: Any) -> str:
@@ -196,10 +206,10 @@ def _change(cluster: Cluster, kind: Kind, before: Body, body: Body, writer: Writ
     _check_version(kind, before, body)
     after = _with_kept(kind, before, body, subresource)
     if not subresource:
-        admission.schema(kind, after, strict=writer.strict)
+        admission.schema(cluster, kind, after, before, strict=writer.strict)
         defaults.fill(kind, after)
         admission.admit(cluster, kind, after, before)
-        rules.check(kind, after, before)
+        rules.check(kind, before, after)
     if sent := body["metadata"].get("managedFields"):
         after["metadata"]["managedFields"] = sent
     base = before if sent is None else {**before, "metadata": {**before["metadata"], "managedFields": sent}}
@@ -261,7 +271,6 @@ def apply(cluster: Cluster, kind: Kind, namespace: str, name: str, sent: Any, wr
         entries = applied["metadata"].pop("managedFields")
         return _make(cluster, kind, applied, writer, lambda body: body["metadata"].update(managedFields=entries)), True
     _check_version(kind, before, wanted)
-    admission.schema(kind, wanted, strict=writer.strict, partial=True)
     live = {**before, "apiVersion": writer.version}
     merged = fields.applied(
         kind, live, wanted, writer.manager, writer.version, force=writer.force, now=cluster.now, subresource=subresource
@@ -269,10 +278,10 @@ def apply(cluster: Cluster, kind: Kind, namespace: str, name: str, sent: Any, wr
     after = _with_kept(kind, before, merged, subresource)
     after["metadata"]["managedFields"] = merged["metadata"]["managedFields"]
     if not subresource:
-        admission.schema(kind, after, strict=writer.strict)
+        admission.schema(cluster, kind, after, before, strict=writer.strict)
         defaults.fill(kind, after)
         admission.admit(cluster, kind, after, before)
-        rules.check(kind, after, before)
+        rules.check(kind, before, after)
     return keep(cluster, kind, before, after), False
 
 
@@ -382,7 +391,7 @@ def rescale(cluster: Cluster, kind: Kind, before: Body, scale: Any, writer: Writ
     if wanted < 0:
         said = statuses.value("spec.replicas", wanted, "must be greater than or equal to 0")
         raise statuses.invalid(kind, name, [said])
-    sent = (scale.get("metadata") or {}).get("resourceVersion")
+    sent = at(scale, "metadata", "resourceVersion")
     if sent not in (None, "", before["metadata"]["resourceVersion"]):
         raise statuses.conflict(kind, name, statuses.MODIFIED)
     after = copy.deepcopy(before)

@@ -200,7 +200,7 @@ def test_what_users_made_is_told_from_what_comes_with_the_cluster(k8s: K8s) -> N
 def test_a_helm_release_brings_its_kinds(k8s: K8s) -> None:
     k8s.release("jobset")
     assert k8s.get("apis/jobset.x-k8s.io/v1alpha2/jobsets")["items"] == []
-    broken = {"metadata": {"name": "broken", "labels": {"owner": "helm"}}, "type": "helm.sh/release.v1", "data": {"release": "%%%"}}
+    broken = {"metadata": {"name": "broken", "labels": {"owner": "helm"}}, "type": "helm.sh/release.v1", "data": {"release": "YWJj"}}
     k8s.make(f"{CORE}/namespaces/default/secrets", broken)
     assert k8s.ask("GET", "apis/kueue.x-k8s.io/v1beta2/clusterqueues").status == 404
     k8s.ask("DELETE", f"{CORE}/namespaces/default/secrets/sh.helm.release.v1.jobset.v1")

@@ -39,9 +39,10 @@ CLASS = {"metadata": {"name": "a"}, "provisioner": "pd.csi.storage.gke.io"}
         ("apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {"metadata": {"name": "a"}, "roleRef": {"kind": "ClusterRole", "name": "x"}}, {"roleRef": {"name": "y"}}, "roleRef", "cannot change roleRef"),
     ],
 )  # fmt: skip
-def test_fails_to_change_what_stays(k8s: K8s, path: str, made: Any, change: Any, field: str, words: str) -> None:
-    name = k8s.make(path, made)["metadata"]["name"]
-    answer = k8s.ask("PATCH", f"{path}/{name}", change, "application/merge-patch+json")
+def test_fails_to_change_what_stays(standing: K8s, path: str, made: Any, change: Any, field: str, words: str) -> None:
+    name = standing.make(path, {**made, "metadata": {**made["metadata"], "name": "stays"}})["metadata"]["name"]
+    answer = standing.ask("PATCH", f"{path}/{name}", change, "application/merge-patch+json")
+    standing.ask("DELETE", f"{path}/{name}", {"propagationPolicy": "Background"})
     assert said(answer)[:2] == (422, "Invalid")
     (cause,) = answer.body["details"]["causes"]
     assert cause["field"] == field
@@ -71,19 +72,22 @@ def test_a_suspended_job_may_still_choose_its_nodes(k8s: K8s) -> None:
     )
 
 
-def test_fails_at_a_deployment_that_does_not_select_its_pods(k8s: K8s) -> None:
-    wrong = deployment(selector={"matchLabels": {"app": "other"}})
-    answer = k8s.ask("POST", f"{APPS}/namespaces/default/deployments", wrong)
-    assert said(answer)[2] == (
-        'Deployment.apps "web" is invalid: spec.template.metadata.labels: Invalid value: {"app":"web"}: '
-        "`selector` does not match template `labels`"
-    )
-
-
-def test_fails_at_a_job_that_never_ends(k8s: K8s) -> None:
-    wrong = job()
-    wrong["spec"]["template"]["spec"]["restartPolicy"] = "Always"
-    assert 'valid values: "OnFailure", "Never"' in said(k8s.ask("POST", f"{BATCH}/namespaces/default/jobs", wrong))[2]
+def test_fails_at_what_no_schema_takes(k8s: K8s) -> None:
+    path = f"{APPS}/namespaces/default/deployments"
+    wrong = deployment(replicas="x", selector={"matchLabels": {"app": "other"}})
+    del wrong["spec"]["template"]["spec"]["containers"][0]["name"]
+    answer = k8s.ask("POST", path, wrong)
+    assert said(answer)[:2] == (422, "Invalid")
+    causes = {one["field"]: (one["reason"], one["message"]) for one in answer.body["details"]["causes"]}
+    assert causes["spec.replicas"] == ("FieldValueInvalid", 'Invalid value: "x": is the text "x", not a whole number')
+    assert causes["spec.template.spec.containers[0].name"] == ("FieldValueRequired", "Required value")
+    assert "spec.selector.matchLabels.app" in causes
+    typo = deployment()
+    typo["spec"]["template"]["spec"]["containers"][0]["imagePulPolicy"] = "Always"
+    words = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field '
+    found = said(k8s.ask("POST", path, typo, fieldValidation="Strict"))
+    assert found == (400, "BadRequest", words + '"spec.template.spec.containers[0].imagePulPolicy"')
+    assert "imagePulPolicy" not in k8s.make(path, typo)["spec"]["template"]["spec"]["containers"][0]
 
 
 def test_services_get_addresses_and_ports_that_stay(k8s: K8s) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from k8s_calls import APPS, CLUSTERS, CORE, K8s, asking, deployment, phases
+from k8s_calls import APPS, BATCH, CLUSTERS, CORE, K8s, asking, deployment, job, phases
 
+from infra.sandbox.cloud import Cloud
 from infra.sandbox.faults import Fault
 
 DEPLOYMENTS, CLASSES = f"{APPS}/namespaces/default/deployments", "apis/cloud.google.com/v1/computeclasses"
@@ -102,6 +103,24 @@ def test_pods_on_a_node_that_goes_are_made_anew(k8s: K8s) -> None:
     assert new["status"]["phase"] == "Pending"
 
 
+def test_a_job_goes_on_where_its_spot_node_is_taken_away(k8s: K8s) -> None:
+    k8s.pool("l4", config=L4 | {"spot": True}, autoscaling=SCALED, initialNodeCount=0)
+    body = asking(job(), gpu=1)
+    body["metadata"]["annotations"] = {"sandbox.accelform/seconds": "600"}
+    k8s.make(f"{BATCH}/namespaces/default/jobs", body)
+    k8s.after(80)
+    assert phases(k8s) == ["Running*"]
+    k8s.cloud.faults.add(Fault(do="preempt", path="instances/gke-c-l4-", times=1))
+    k8s.after(5)
+    pods = k8s.get(f"{CORE}/namespaces/default/pods")["items"]
+    assert sorted(pod["status"]["phase"] for pod in pods) == ["Failed", "Pending"]
+    lost = next(pod for pod in pods if pod["status"]["phase"] == "Failed")
+    assert "DisruptionTarget" in {one["type"] for one in lost["status"]["conditions"]}
+    k8s.after(900)
+    found = k8s.get(f"{BATCH}/namespaces/default/jobs/train")["status"]
+    assert (found["succeeded"], found["failed"]) == (1, 1)
+
+
 def compute_class(*priorities: Any, **more: Any) -> dict[str, Any]:
     return {
         "apiVersion": "cloud.google.com/v1",
@@ -161,6 +180,34 @@ def test_pods_of_no_class_get_none_of_its_nodes(k8s: K8s) -> None:
     k8s.make(DEPLOYMENTS, asking(deployment(), gpu=1, select=CLASS))
     k8s.after(80)
     assert (phases(k8s), pools(k8s)) == (["Pending"], [])
+
+
+def test_a_namespace_has_a_class_of_its_own(k8s: K8s) -> None:
+    k8s.make(CLASSES, compute_class(DEMAND))
+    k8s.make(f"{CORE}/namespaces", {"metadata": {"name": "team", "labels": {"cloud.google.com/default-compute-class": "gpus"}}})
+    k8s.make(DEPLOYMENTS.replace("default", "team"), asking(deployment(), gpu=1))
+    k8s.after(80)
+    assert phases(k8s, "team") == ["Running*"]
+
+
+def test_a_priority_that_holds_no_pod_makes_no_pool(k8s: K8s) -> None:
+    k8s.make(CLASSES, compute_class(SPOT))
+    k8s.make(DEPLOYMENTS, asking(deployment(), gpu=1, select=CLASS | {"team": "none"}))
+    before = k8s.cloud.store.next("ids")
+    k8s.after(80)
+    assert (pools(k8s), k8s.cloud.store.next("ids") - before) == ([], 1)
+
+
+def test_an_autopilot_cluster_makes_the_nodes_of_its_pods(cloud: Cloud) -> None:
+    k8s = K8s(cloud, autopilot={"enabled": True}, nodePools=[], locations=["us-central1-a", "us-central1-b", "us-central1-c"])
+    k8s.make(DEPLOYMENTS, asking(deployment("small"), cpu="500m"))
+    select = {"cloud.google.com/gke-accelerator": "nvidia-l4", "cloud.google.com/gke-spot": "true"}
+    k8s.make(DEPLOYMENTS, asking(deployment("big"), gpu=2, select=select))
+    k8s.make(DEPLOYMENTS, asking(deployment("never"), gpu=8))
+    k8s.after(80)
+    assert phases(k8s) == ["Running*", "Pending", "Running*"]
+    types = {node["metadata"]["labels"]["node.kubernetes.io/instance-type"] for node in k8s.get(f"{CORE}/nodes")["items"]}
+    assert types == {"e2-highcpu-2", "g2-standard-24"}
 
 
 def test_a_declared_load_is_not_overruled_by_pods(k8s: K8s) -> None:

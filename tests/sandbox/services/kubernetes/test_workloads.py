@@ -141,3 +141,7 @@ def test_nodes_are_the_pools_machines(k8s: K8s) -> None:
     assert node["status"]["allocatable"]["cpu"] == "3920m"
     assert k8s.get(f"{CORE}/nodes/{node['metadata']['name']}")["kind"] == "Node"
     assert k8s.ask("GET", f"{CORE}/nodes/none").status == 404
+    k8s.pool("usual", initialNodeCount=1)
+    k8s.after(60)
+    usual = k8s.get(f"{CORE}/nodes", labelSelector="cloud.google.com/gke-nodepool=usual")["items"]
+    assert [node["status"]["allocatable"]["cpu"] for node in usual] == ["940m"]
