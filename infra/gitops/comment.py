@@ -25,6 +25,8 @@ MARKER = "<!-- accelform preview -->"
 LENGTH_MAX = 65_000
 """Letters. GitHub takes 65,536. Source: its own refusal, told in
 https://github.com/telia-oss/github-pr-resource/issues/259, read 2026-11."""
+URL = re.compile(r"https://[A-Za-z0-9._~/:-]+")
+"""Address of a log, in which nothing ends a link."""
 CHANGES_MAX = 100
 """Changes that are listed of a stack."""
 CHECK, COST, PLAN, STACKS = "check.json", "cost.md", "plan.json", "stacks.json"
@@ -106,7 +108,7 @@ def _is_names(value: object) -> bool:
 
 def markdown(every: Sequence[Told], *, gone: Sequence[str] = (), by_people: Sequence[str] = (), run_url: str = "", sha: str = "") -> str:
     """The comment, never longer than GitHub takes: costs are left out first, then lists of changes, then all but the table."""
-    link = f" ([log]({run_url}))" if re.fullmatch(r"https://[A-Za-z0-9._~/:-]+", run_url) else ""
+    link = f" ([log]({run_url}))" if URL.fullmatch(run_url) else ""
     commit = f" at {sha[:12]}" if re.fullmatch(r"[0-9a-f]{7,64}", sha) else ""
     head = [MARKER, f"## Stacks that change{commit}{link}", ""]
     if not every and not gone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infra.gitops.comment import code, listed, short, warned
+from infra.gitops.comment import URL, code, listed, short, warned
 from infra.gitops.plan import Plan
 
 MARKER = "<!-- accelform drift -->"
@@ -13,18 +13,18 @@ LENGTH_MAX = 65_000
 
 def markdown(stack: str, plan: Plan, *, run_url: str = "") -> str:
     """The issue's text, which each night writes anew; what somebody wrote into it by hand belongs into a comment below it."""
+    lost = list(warned(plan.changes))
     lines = [
         MARKER,
         f"What stands of stack {code(stack)} is not what its program declares: {len(plan.changes)} of its resources would change.",
         "",
-        "Somebody changed the cloud by hand, or what was merged was not applied. The next `pulumi up` does what is listed here;",
-        "to keep what stands, change the stack file until nothing is listed.",
+        "Somebody changed the cloud by hand, or what was merged was not applied. An update that looks at the cloud first does what is",
+        f"listed here: {code(f'pulumi up --refresh --stack {stack}')}. To keep what stands, change the stack file until nothing is listed.",
         "",
-        *warned(plan.changes),
-        "",
+        *([*lost, ""] if lost else []),
         *listed(plan.changes),
         "",
-        f"Seen by {run_url}" if run_url.startswith("https://") else "",
+        *([f"Seen by {run_url}"] if URL.fullmatch(run_url) else []),
         "This issue is closed by itself once nothing is listed.",
     ]
     text = "\n".join(lines) + "\n"

@@ -36,7 +36,7 @@ class Change:
     type: str
     name: str
     causes: Sequence[str] = ()
-    """Properties that make it anew, by path; empty for other operations."""
+    """Properties that make it anew, or that differ where it is changed in its place, by path; empty for other operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,14 @@ class Plan:
             if one.done or one.op in PARTS or _is_component(one.type):
                 return
             if one.op not in QUIET:
-                begun[one.urn] = Change(one.op, one.type, one.name)
+                begun[one.urn] = Change(one.op, one.type, one.name, one.paths if one.op == "update" else ())
             elif one.op == "same":
                 same.add(one.urn)
 
         events.read(lines, outcome, step)
         # The engine goes at many at a time, so that its order is another one each time.
         ordered = sorted(begun.items(), key=lambda item: (item[1].type, item[1].name))
-        changes = [replace(one, causes=tuple(outcome.replaced.get(urn, ()))) for urn, one in ordered]
+        changes = [replace(one, causes=tuple(outcome.replaced.get(urn, one.causes))) for urn, one in ordered]
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
         errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())

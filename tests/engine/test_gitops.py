@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import chdir
@@ -125,7 +126,7 @@ def test_a_change_is_previewed_applied_and_watched(hub: GitHub, base: dict[str, 
         assert found.passed, found.said
         (issue,) = hub.gh()["issues"]
         assert (issue["open"], issue["title"]) == (True, "Drift of stack try")
-        assert "- changed: `Bucket " in issue["body"]
+        assert re.search(r"^- changed: `Bucket \w+`, for `[^`]*[lL]abels", issue["body"], flags=re.MULTILINE)
     mended = hub.job("apply", "region", {"matrix.stack": "try", **VARS}, refreshed(hub))
     assert mended.passed, mended.said
     closed = night(hub)

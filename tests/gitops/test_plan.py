@@ -34,7 +34,7 @@ def test_keeps_operations_names_and_causes_and_no_value() -> None:
     assert plan.changes == [
         Change("create", "accelform:vertex:Model", "recommender"),
         Change("replace", POOL, "gpu", ("nodeConfig.machineType",)),
-        Change("update", "gcp:storage/bucket:Bucket", "data"),
+        Change("update", "gcp:storage/bucket:Bucket", "data", ("labels.team",)),
     ]
     assert (plan.same, plan.failed, SECRET in json.dumps(plan.as_json())) == (1, False, False)
     assert Plan.parse(json.dumps(plan.as_json()), "plan.json") == plan

@@ -29,6 +29,8 @@ class Step:
     done: bool
     failed: bool = False
     urn: str = ""
+    paths: tuple[str, ...] = ()
+    """Properties that differ, by path where the provider tells."""
 
     @property
     def changes(self) -> bool:
@@ -195,7 +197,8 @@ def _causes(metadata: dict[str, Any]) -> list[str]:
 
 
 def _step(metadata: dict[str, Any], *, done: bool, failed: bool = False) -> Step:
-    return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed, metadata["urn"])
+    paths = tuple(metadata.get("detailedDiff") or metadata.get("diffs") or ())
+    return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed, metadata["urn"], paths)
 
 
 def name(urn: str) -> str:
