@@ -117,7 +117,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
         gone = _standing(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
-            results = [up.down(place, stack, progress) for stack in up.apps_first(place, gone)]
+            results = [up.down(place, stack, progress) for stack in up.last_first(place, gone)]
             left = up.left_over(place) if set(gone) == set(standing) else []
         everything = set(gone) == set(standing) and not left
         if everything:

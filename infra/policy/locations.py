@@ -30,6 +30,7 @@ GLOBAL_TYPES = {
     "accelform:billing:SpendCap": "budgets stand nowhere",
     "gcp:billing/accountIamMember:AccountIamMember": "billing accounts stand nowhere",
     "gcp:billing/budget:Budget": "budgets stand nowhere",
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": "quota requests belong to the project",
     "gcp:compute/firewall:Firewall": "firewall rules belong to a global network",
     "gcp:compute/network:Network": "VPC networks are global; their subnets are not",
     "gcp:compute/networkPeering:NetworkPeering": "belongs to a global network",
@@ -50,6 +51,8 @@ GLOBAL_TYPES = {
 }
 """Types without a place of their own, and why. A type that is neither here nor says its place is a finding."""
 
+WISHES = {"gcp:cloudquota/sQuotaPreference:SQuotaPreference": "dimensions"}
+"""The input of a type that says what is asked for, in whatever place: nothing of the stack stands there, nor reads from there."""
 WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""
 FREE_KEYS = frozenset({"annotations", "env", "metadata", "metadataStartupScript"})

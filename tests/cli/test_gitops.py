@@ -88,7 +88,7 @@ def test_says_which_stacks_a_change_touches(accelform: Accelform, here: Path, ch
     assert accelform("gitops", "stacks", "--against", "HEAD").out == "no stack is touched\n"
     assert accelform("gitops", "stacks", "--against", "HEAD^", "--json").data == {
         "stacks": [],
-        "kinds": {"region": [], "apps": []},
+        "kinds": {"foundation": [], "region": [], "apps": []},
         "gone": ["europe"],
     }
     assert accelform("gitops", "stacks", "--against", "nonsense").code == 2

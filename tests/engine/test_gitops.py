@@ -66,7 +66,7 @@ def pushed(hub: GitHub, before: str) -> Job:
     """What is on `main` is applied."""
     hub.checkout("origin/main")
     touched = hub.job("apply", "stacks", {"github.event.before": before}, {})
-    assert json.loads(touched.outputs["stacks"])["kinds"] == {"region": ["try"], "apps": []}, touched.said
+    assert json.loads(touched.outputs["stacks"])["kinds"] == {"foundation": [], "region": ["try"], "apps": []}, touched.said
     return hub.job("apply", "region", {"matrix.stack": "try", **VARS}, hub.sandbox_env())
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from infra.errors import SpecError
 from infra.gitops import changed
-from infra.stack_file import KINDS
 from tests.gitops.conftest import Git, write
 
 ALL = ["asia", "europe", "asia-apps"]
@@ -50,11 +49,10 @@ def test_a_stack_is_touched_by_what_it_is_made_of(paths: list[str], names: list[
 
 
 def test_the_foundation_is_touched_by_its_regions_and_touches_those_that_name_it(
-    checkout: tuple[Path, Git], monkeypatch: pytest.MonkeyPatch
+    checkout: tuple[Path, Git],
 ) -> None:
     """It turns on the APIs that its regions need. No pipeline makes it."""
     root, git = checkout
-    monkeypatch.setattr(changed, "KINDS", {"foundation": "once"} | KINDS)
     write(root, "base", {"gcp:project": "shop-ml", "accelform:kind": "foundation"})
     write(root, "other", {"gcp:project": "other-ml", "accelform:kind": "foundation"})
     write(root, "asia", {"gcp:project": "shop-ml", "accelform:foundation": "base"})

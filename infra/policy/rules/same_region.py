@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy.locations import FREE_KEYS, GLOBAL_TYPES, OWN_PLACE, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
+from infra.policy.locations import FREE_KEYS, GLOBAL_TYPES, OWN_PLACE, WISHES, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
 from infra.policy.rule import Broken, Rule
 
 GLOBAL = "global"
@@ -23,7 +23,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     if has_place and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
-        if key not in WORDS_OF_PEOPLE:
+        if key not in WORDS_OF_PEOPLE and key != WISHES.get(resource.type):
             yield from _walk(key, value, region, kind_of(key), places=key not in FREE_KEYS)
 
 
