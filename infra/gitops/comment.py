@@ -35,6 +35,8 @@ CHECK, COST, PLAN, STACKS = "check.json", "cost.md", "plan.json", "stacks.json"
 DIFFERENCE = re.compile(r"^\| \*\*difference\*\* \|[^|]*\|[^|]*\|(?P<expected>[^|]*)\|[^|]*\|(?P<remark>[^|]*)\|$", re.MULTILINE)
 """The row of `infra.cost.against.markdown` that says the difference."""
 
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+
 OPS = {"create": "new", "update": "changed", "replace": "made anew", "delete": "deleted", "import": "taken over"}
 
 
@@ -53,8 +55,10 @@ def read(folder: Path) -> tuple[list[Told], list[str], list[str]]:
     What the jobs left in *folder*, the stacks whose file is gone, and those that people make.
 
     Raises:
-        SpecError: A file is not what its step writes.
+        SpecError: There is no such folder, or a file is not what its step writes.
     """
+    if not folder.is_dir():
+        raise SpecError(str(folder), [Problem("", "is no folder", "the folder that the jobs' steps wrote into")])
     expected = _json(folder / STACKS) or {}
     stacks, gone, kinds = expected.get("stacks"), expected.get("gone", []), expected.get("kinds", {})
     if not (_is_names(stacks or []) and _is_names(gone) and isinstance(kinds, dict)):
@@ -103,7 +107,8 @@ def _json(path: Path) -> dict[str, Any] | None:
 
 
 def _is_names(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    """Names that are no way out of a folder."""
+    return isinstance(value, list) and all(isinstance(one, str) and NAME.fullmatch(one) for one in value)
 
 
 def markdown(every: Sequence[Told], *, gone: Sequence[str] = (), by_people: Sequence[str] = (), run_url: str = "", sha: str = "") -> str:

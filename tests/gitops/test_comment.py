@@ -132,7 +132,8 @@ def test_reads_what_the_jobs_left(tmp_path: Path) -> None:
     assert read(tmp_path) == ([Told("b", None, None, None), Told("a", GOOD, None, Plan([], 0))], ["c"], ["b"])
     (tmp_path / "stacks.json").unlink()
     assert [one.stack for one in read(tmp_path)[0]] == ["a"]
-    assert read(tmp_path / "nowhere") == ([], [], [])
+    with pytest.raises(SpecError, match="is no folder"):
+        read(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +142,8 @@ def test_reads_what_the_jobs_left(tmp_path: Path) -> None:
         ("stacks.json", "["),
         ("stacks.json", "[]"),
         ("stacks.json", '{"stacks": 1}'),
+        ("stacks.json", '{"stacks": [".."]}'),
+        ("stacks.json", '{"stacks": ["a/b"]}'),
         ("stacks.json", '{"stacks": [], "gone": [1]}'),
         ("a/check.json", "{}"),
         ("a/check.json", '{"stacks": []}'),
