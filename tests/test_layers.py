@@ -32,6 +32,7 @@ LEVELS = [
     {"check", "stack_kinds"},
     {"report"},
     {"local"},
+    {"gitops"},
     {"cli", "__main__"},
 ]
 """Rooms and single files, lowest first. A room may import from its own level and from those below."""
