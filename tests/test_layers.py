@@ -28,7 +28,7 @@ LEVELS = [
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
     {"confirmed", "exceptions", "stack", "stack_file", "apps", "keys", "refusals", "yaml_file", "collect", "operate"},
     {"program", "apps_program", "apps_training"},
-    {"check", "stack_kinds"},
+    {"check", "stack_kinds", "twice", "apps_beside"},
     {"report"},
     {"local"},
     {"cli", "__main__"},
