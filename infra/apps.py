@@ -51,6 +51,7 @@ from infra.in_cluster.seat import POOL_LABEL, seat
 from infra.in_cluster.secret import SecretSpec
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
+from infra.in_cluster.service_objects import LEADERS
 from infra.in_cluster.volume import VolumeSpec
 from infra.spec import Name, YesNo, distinct, problem
 from infra.stack import StackSpec
@@ -216,6 +217,10 @@ class AppsSpec(FileSpec):
                 first = taken.setdefault((one.namespace, name), key)
                 if first != key:  # its account, and more, would have the same name
                     yield Problem(f"{key}.{name}", f"is a key of {first} in {one.namespace} too", "another name", "rename one")
+                led = self.services.get(name.removesuffix(LEADERS)) if name.endswith(LEADERS) else None
+                if led and led.namespace == one.namespace:  # also what a JobSet makes by itself is called like this
+                    words = f"is what the leaders of services.{name.removesuffix(LEADERS)} are found by"
+                    yield Problem(f"{key}.{name}", words, "another name", "rename one")
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
