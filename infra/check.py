@@ -186,11 +186,13 @@ def check(file: StackFile, shown: str | None = None) -> Checked:
     Raises:
         SpecError: With every problem of the file.
     """
-    from infra import stack_kinds
+    from infra import stack_kinds, twice
     from infra.collect import collect
 
     spec = stack_kinds.load(file.path, shown)
     checked = Checked(file, spec, collect(lambda: stack_kinds.declare(spec, file.stack), file.stack))
+    if found := list(twice.problems(checked.resources)):
+        raise SpecError(shown or str(file.path), found)
     if spec.usage.resources and (problems := checked.estimate.problems):
         raise SpecError(shown or str(file.path), _with_lines(problems, spec.usage.resources, file.path))
     return checked

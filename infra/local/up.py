@@ -14,19 +14,22 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import stack_kinds
-from infra.check import StackFile
+from infra import apps_beside, stack_kinds
+from infra.apps import AppsSpec
+from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
-from infra.errors import AccelformError, ExitCode, MachineError
+from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
+from infra.refusals import NAMESPACE
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
+from infra.yaml_file import read
 
 PACK = "infra/policy"
 GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
@@ -106,6 +109,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
         check_stack_name(stack.stack)
     specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
     _check_before(specs, standing(Home.of(root)))
+    _check_apps(stacks, specs, standing(Home.of(root)))
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
@@ -127,6 +131,30 @@ def _check_before(specs: Mapping[str, FileSpec], standing: Container[str]) -> No
         for before in spec.refers_to:
             if before not in specs and before not in standing:
                 raise MachineError(f"stack {stack} reads stack {before}, which is not up\n  fix: accelform up {before} {stack}")
+
+
+def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
+    """
+    What stands in a cluster fits what becomes of the cluster, also where only the region is brought up; and no two hold the same in it.
+
+    Raises:
+        SpecError: The file of what stands there names what the region's file no longer has, or two stacks hold the same.
+    """
+    apps = {stack: spec for stack, spec in specs.items() if isinstance(spec, AppsSpec)}
+    paths = {one.stack: one.path for one in stacks}
+    for folder in dict.fromkeys(path.parent for path in paths.values()):
+        for one in stack_files([], folder):
+            if one.stack in standing and one.stack not in paths and _lives_in(one.path) in specs:
+                apps[one.stack], paths[one.stack] = AppsSpec.load(one.path), one.path
+    for stack, spec in apps.items():
+        if found := list(apps_beside.problems(stack, spec, apps)):
+            raise SpecError(str(paths[stack]), found)
+
+
+def _lives_in(path: Path) -> str:
+    """Stack whose cluster a file's stack lives in, whatever else is wrong with the file; empty where it says none."""
+    config = read(path).data.get("config")
+    return str(config.get(f"{NAMESPACE}region_stack", "")) if isinstance(config, dict) else ""
 
 
 def last_first(place: Place, stacks: Sequence[str]) -> list[str]:

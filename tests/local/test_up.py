@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,9 +11,11 @@ import httpx
 import pytest
 
 from infra.apps import AppsSpec
-from infra.errors import MachineError
+from infra.check import StackFile
+from infra.errors import MachineError, SpecError
 from infra.local import up
 from infra.sandbox import process
+from infra.stack import StackSpec
 
 STORAGE = "storage.googleapis.com"
 
@@ -99,3 +101,16 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
 def test_stacks_go_after_those_that_read_them(stacks: list[str], reads: dict[str, set[str]], order: list[str]) -> None:
     """Of a circle, none waits for ever."""
     assert up.in_turn(stacks, reads) == order
+
+
+def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """Also where only the region is brought up: the file beside it, of what stands there, no longer fits. What does not stand is left alone."""
+    region = base | {"accelform:region": "us-central1", "accelform:clusters": {"main": {"mode": "standard"}}}
+    own = ("gcp:project", "accelform:schema", "accelform:region", "accelform:environment", "accelform:owner")
+    ladder = {"machine_type": "g2-standard-8", "provisioning": ["spot"], "max_nodes": 1, "node_pools": ["l4"]}
+    apps = {key: region[key] for key in own} | {"accelform:kind": "apps", "accelform:region_stack": "there"}
+    stack_file(apps | {"accelform:compute_classes": {"any": ladder}}, "there-apps")
+    there = [StackFile("there", stack_file(region, "there"))]
+    up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there"])
+    with pytest.raises(SpecError, match="l4 is no node pool of the cluster"):
+        up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there", "there-apps"])
