@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
 
 app = typer.Typer(
-    help="Google Cloud accelerators as Python: one stack file a region, checked and priced before a cent is spent.",
+    help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -42,7 +42,7 @@ STACKS = Path("stacks")
 
 @app.command()
 def check(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
-    """Say what a region would make, where each thing stands, what it costs a month, and which rules hold."""
+    """Say what a stack would make, where each thing stands, what it costs a month, and which rules hold."""
     from infra.cli import check as command
 
     raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
@@ -153,7 +153,11 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing stack file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option."""
+    """
+    Write a region's stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
+
+    For clusters, and for what lives in them, copy one from docs/examples.
+    """
     from infra.cli import init as command
 
     answers = command.Answers(
@@ -200,7 +204,11 @@ def up(
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
-    """Bring regions up on this machine, by the real engine, against a local Google Cloud: no account, no cost."""
+    """
+    Bring stacks up on this machine, by the real engine, in a local Google Cloud: no account, no cost.
+
+    What a project has once first, then regions, then what lives in their clusters.
+    """
     from infra.cli import up as command
 
     asked = {"release": release or [], "allow_replace": allow_replace or []}
@@ -213,7 +221,11 @@ def down(
     force: Annotated[bool, typer.Option("--force", help="Do not destroy: drop the sandbox with all that stands in it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take away what `up` made on this machine, and show that nothing is left."""
+    """
+    Take away what `up` made on this machine, and show that nothing is left.
+
+    What lives in clusters first, then their regions, then what a project has once.
+    """
     from infra.cli import up as command
 
     raise typer.Exit(command.down(stacks or [], force=force, as_json=as_json))
@@ -382,7 +394,7 @@ def image_sbom(
 
 
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, attach.")
+app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, clusters, attach.")
 
 
 @sandbox.command()
@@ -423,6 +435,14 @@ def status(as_json: AsJson = False) -> None:
     from infra.cli import sandbox as command
 
     raise typer.Exit(command.status(as_json=as_json))
+
+
+@sandbox.command()
+def clusters(as_json: AsJson = False) -> None:
+    """Say what stands in its clusters: nodes, pods, what keeps a pod or a job waiting, and where their APIs answer."""
+    from infra.cli import sandbox as command
+
+    raise typer.Exit(command.clusters(as_json=as_json))
 
 
 jobs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

@@ -1,4 +1,4 @@
-"""`accelform up`, `down`, `env` and `recover`: regions on this machine, against the sandbox."""
+"""`accelform up`, `down`, `env` and `recover`: stacks on this machine, against the sandbox."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
         for name in left:
             out.print(f"left over: {name}", markup=False)
         if everything:
-            out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the regions or of the sandbox.")
+            out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the stacks or of the sandbox.")
     return code
 
 
