@@ -91,7 +91,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         Secret(
             name,
             secret,
-            readers=sorted({*secret.readers, *(one for one, service in spec.services.items() if name in service.secrets)}),
+            readers=sorted({*secret.readers, *spec.mounting(name)}),
             placement=placement,
             project_number=project_number,
             after=[namespaces[secret.namespace]],

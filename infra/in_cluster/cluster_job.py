@@ -69,7 +69,7 @@ class ClusterJobSpec(ProgramSpec):
     volumes: Folders = {}
     """Keys of `volumes:` that each pod mounts, and where it sees them."""
     secrets: Folders = {}
-    """Keys of `secrets:` that each pod sees as files, and where; the job, by its name, must be one of their readers."""
+    """Keys of `secrets:` that each pod sees as files, and where."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX)]
     """Minutes that one run may take, all its tries together, and the wait for nodes too; not the wait in a queue."""
     retries: Annotated[WholeNumber, Field(ge=0, le=100)] = 3
@@ -152,7 +152,7 @@ def against(
             yield Problem(f"{path}.{key}", words, ", ".join(known_places) or "there is none")
         elif found := rooms_of(spec, queues, rooms):
             yield from _in_rooms(path, spec, found)
-            yield from (replace(one, path=f"{path}.{one.path}") for one in _mounted(name, spec, found[0], mountable))
+            yield from (replace(one, path=f"{path}.{one.path}") for one in _mounted(spec, found[0], mountable))
             if queue and queue.namespace == spec.namespace:
                 yield from _in_queue(path, spec, queue, rooms)
 
@@ -183,11 +183,8 @@ def _in_rooms(path: str, spec: ClusterJobSpec, rooms: tuple[Room, ...]) -> Itera
             yield Problem(f"{path}.queue", words, fix=f"write a queue with a quota of {room.seat.name}, and name it")
 
 
-def _mounted(name: str, spec: ClusterJobSpec, room: Room, of: Mountable) -> Iterator[Problem]:
-    """What its pods cannot mount, and may not read."""
-    for secret in spec.secrets:
-        if secret in of.secrets and name not in of.secrets[secret].readers:
-            yield Problem(f"secrets.{secret}", f"{name} may not read it", fix=f"put {name} into secrets.{secret}.readers")
+def _mounted(spec: ClusterJobSpec, room: Room, of: Mountable) -> Iterator[Problem]:
+    """What its pods cannot mount."""
     copies = job_objects.hosts(spec, room.seat)
     yield from mounts.problems(spec.volumes, spec.secrets, of, namespace=spec.namespace, copies=copies, host=room.host, zones=room.zones)
 

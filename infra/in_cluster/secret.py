@@ -52,7 +52,7 @@ class SecretSpec(Spec):
     files: Annotated[dict[FileName, SecretFileSpec], Field(min_length=1, max_length=100)]
     """Secrets, by the name of the file that each becomes."""
     readers: Annotated[list[Name], AfterValidator(distinct)] = []
-    """Accounts of Kubernetes of that namespace that may read them: a service and a job has one of its own, which is called as it is."""
+    """Accounts of Kubernetes of that namespace that may read them besides those of the services and jobs that mount them."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:

@@ -30,6 +30,7 @@ GLOBAL_TYPES = {
     "accelform:billing:SpendCap": "budgets stand nowhere",
     "gcp:billing/accountIamMember:AccountIamMember": "billing accounts stand nowhere",
     "gcp:billing/budget:Budget": "budgets stand nowhere",
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": "quota requests belong to the project",
     "gcp:compute/firewall:Firewall": "firewall rules belong to a global network",
     "gcp:compute/network:Network": "VPC networks are global; their subnets are not",
     "gcp:compute/networkPeering:NetworkPeering": "belongs to a global network",
@@ -59,6 +60,8 @@ SAID_DEEPER = {
 }
 """Types that are global by name, and keep what they hold where a list of theirs says; without one, anywhere."""
 
+WISHES = {"gcp:cloudquota/sQuotaPreference:SQuotaPreference": "dimensions"}
+"""The input of a type that says what is asked for, in whatever place: nothing of the stack stands there, nor reads from there."""
 WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""
 FREE_KEYS = frozenset({"annotations", "env", "metadata", "metadataStartupScript"})

@@ -46,6 +46,21 @@ def test_json_holds_what_the_table_shows(accelform: Accelform) -> None:
     assert stack["findings"] == []
 
 
+def test_shows_each_part_of_a_cluster_in_one_row(accelform: Accelform) -> None:
+    """Dozens of objects are a few parts; those that are one part of several keys are named; JSON has every object."""
+    example = str(ROOT / "docs" / "examples" / "Pulumi.gke-apps.yaml")
+    shown = accelform("check", example).out
+    rows = {row.split("  ")[0]: " ".join(row.split()) for row in shown.partition("\n\ncosts")[0].splitlines()}
+    assert rows["makes in the cluster"] == "makes in the cluster is of"
+    assert rows["serving"] == "serving Namespace Namespace, NetworkPolicy"
+    assert rows["queues"] == "queues Queues ClusterQueue slices, LocalQueue slices, ResourceFlavor slice"
+    assert "deployment-serving-recommend-a" not in shown
+    (stack,) = accelform("check", example, "--json").data["stacks"]
+    objects = [one for one in stack["resources"] if one["type"].startswith(("gcp:", "kubernetes:"))]
+    assert f"{len(objects)} objects, grants included; each by its name: --json" in shown
+    assert "deployment-serving-recommend-a" in {one["name"] for one in objects}
+
+
 def test_says_what_is_unconfirmed_of_what_jobs_need(accelform: Accelform) -> None:
     """A weak list lacks Cloud Scheduler in us-east5: nobody is refused, and nobody is surprised by an update that ends half way."""
     example = str(ROOT / "docs" / "examples" / "Pulumi.jobs.yaml")

@@ -11,6 +11,7 @@ from infra.policy.locations import (
     GLOBAL_TYPES,
     OWN_PLACE,
     SAID_DEEPER,
+    WISHES,
     WORDS_OF_PEOPLE,
     Kind,
     is_zone,
@@ -36,7 +37,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     elif has_place and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
-        if key not in WORDS_OF_PEOPLE:
+        if key not in WORDS_OF_PEOPLE and key != WISHES.get(resource.type):
             yield from _walk(key, value, region, kind_of(key), places=key not in FREE_KEYS)
 
 
