@@ -1,1 +1,1 @@
-"""Google Cloud accelerators as Python: one stack file a region."""
+"""Google Cloud accelerators as Python: a stack file for each region, and one for what lives in its cluster."""

@@ -53,9 +53,9 @@ from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
 from infra.in_cluster.service_objects import LEADERS
 from infra.in_cluster.volume import VolumeSpec
-from infra.spec import Name, YesNo, distinct, problem
+from infra.spec import Name, YesNo, distinct
 from infra.stack import StackSpec
-from infra.stack_file import STACK_NAME, FileSpec
+from infra.stack_file import FileSpec, check_beside, read_beside
 from infra.yaml_file import YamlFile
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -67,22 +67,15 @@ TAKEN_NAMESPACES = (metrics_adapter.NAMESPACE, *(chart.namespace for chart in co
 
 
 def _region_stack(value: str, info: ValidationInfo) -> str:
-    if not STACK_NAME.fullmatch(value):
-        raise problem("is not the name of a stack", allowed="for example asia-east1")
-    found = (info.context or {}).get("region_stack")
-    if isinstance(found, SpecError):
-        first = found.problems[0]
-        said = f"{first.path}: {first.message}" if first.path else first.message
-        allowed = "a stack whose file stands beside this one, and is right"
-        raise problem(f"has a file that is wrong ({said})", allowed=allowed, fix=f"accelform check {value}")
-    return value
+    return check_beside(value, (info.context or {}).get("region_stack"))
 
 
 class AppsSpec(FileSpec):
     """What lives in a cluster: one stack file."""
 
     kind: Literal["apps"] = "apps"
-    """What kind of stack it is: `region` holds everything in one region; `apps` holds what lives in a cluster of a region."""
+    """What kind of stack it is: `foundation` holds what a project has once; `region` holds everything in one region; `apps` holds what
+    lives in a cluster of a region."""
     region_stack: Annotated[str, StringConstraints(strict=True), AfterValidator(_region_stack)]
     """Stack that the cluster is of. Its file stands beside this one."""
     cluster: Name | None = None
@@ -179,8 +172,8 @@ class AppsSpec(FileSpec):
 
     def mounting(self, secret: str) -> list[str]:
         """Services and jobs whose pods see a secret."""
-        every = [*self.services.items(), *self.jobs.items()]
-        return [name for name, one in every if secret in one.secrets]
+        served = [name for name, one in self.services.items() if secret in one.secrets]
+        return [*served, *(name for name, one in self.jobs.items() if secret in one.secrets)]
 
     @property
     def mountable(self) -> Mountable:
@@ -344,6 +337,10 @@ class AppsSpec(FileSpec):
         return pool_shape.system(self.cluster_key, spec, stack=self.region_stack, region=self.region) * spec.system_pool.max_nodes
 
     @property
+    def refers_to(self) -> tuple[str, ...]:
+        return (self.region_stack,)
+
+    @property
     def of_region(self) -> StackSpec:
         """The region's file."""
         return self._region
@@ -375,7 +372,10 @@ class AppsSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        said = {"region_stack": _region_file(fields.get("region_stack"), folder), "confirmed": by_name.read(fields.get("confirmed"))}
+        said = {
+            "region_stack": read_beside(StackSpec, fields.get("region_stack"), folder),
+            "confirmed": by_name.read(fields.get("confirmed")),
+        }
         return super().context(fields, file, folder) | said
 
 
@@ -383,13 +383,3 @@ def region_of(info: ValidationInfo) -> StackSpec | None:
     """The region's file, for validators of what lives in its cluster; None where a spec is checked alone, or that file is wrong."""
     found: StackSpec | SpecError | None = (info.context or {}).get("region_stack")
     return found if isinstance(found, StackSpec) else None
-
-
-def _region_file(stack: object, folder: Path | None) -> StackSpec | SpecError | None:
-    if not isinstance(stack, str) or not STACK_NAME.fullmatch(stack) or folder is None:
-        return None
-    path = folder / f"Pulumi.{stack}.yaml"
-    try:
-        return StackSpec.load(path)
-    except SpecError as error:
-        return error

@@ -54,7 +54,12 @@ class Checked:
 
     @property
     def budgets(self) -> Mapping[str, BudgetSpec]:
-        return self.region.budgets if self.region else {}
+        """Budgets that count what the stack costs: a region's own, and those of its foundation under that one's name."""
+        if self.region is None:
+            return {}
+        above = self.region.of_foundation
+        found = {f"{self.region.foundation}/{name}": one for name, one in above.budgets.items()} if above else {}
+        return found | self.region.budgets
 
     @property
     def jobs(self) -> Mapping[str, JobSpec]:

@@ -102,3 +102,12 @@ def endpoint_id(project: str, stack: str, name: str) -> str:
     """
     number = int(hashlib.sha256(f"{project}/{stack}/{name}".encode()).hexdigest(), 16)
     return str(100_000_000 + number % 900_000_000)
+
+
+def identity_pool(stack: str) -> str:
+    """
+    Id of the workload identity pool of a stack's pipelines: 4 to 32 characters, and none may begin with `gcp-`, so the stack comes last.
+
+    Source: discovery document iam v1, `workloadIdentityPools.create`.
+    """
+    return shortened(f"pipeline-{stack}", 32)

@@ -27,11 +27,14 @@ from infra.components.sweep import Sweep
 from infra.components.tpu_slice import TpuSlice
 from infra.stack import SWEEP, StackSpec
 
+CHANNELS = "channels"
+"""Output of a foundation's stack: the notification channel of each address."""
+
 
 def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     """Declares everything that *spec* says, named after *stack*, in *cloud*."""
     placement = replace(spec.placement(stack), provider=cloud.provider)
-    budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement)
+    budgets = Budgets("budgets", spec.budgets, notify=spec.notify, placement=placement, channels=_channels(spec))
     storage = Storage("storage", spec.storage, placement=placement)
     if spec.images:
         Builder("builder", placement=placement, storage=storage)
@@ -134,7 +137,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
 
     if spec.monitoring:
         watched = spec.watched(stack)
-        Monitoring("monitoring", spec.monitoring, watched=watched, channels=budgets.channels, placement=placement)
+        Monitoring("monitoring", spec.monitoring, watched=watched, channels=budgets.channels.values(), placement=placement)
 
     pulumi.export("cloud", cloud.name or budgets.project_number)
     pulumi.export("project", spec.project)
@@ -154,3 +157,15 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         name: endpoints[name].attachments or {} for name, one in spec.endpoints.items() if one.private_service_connect
     }
     pulumi.export("endpoint_attachments", private)
+
+
+def _channels(spec: StackSpec) -> dict[str, pulumi.Input[str]]:
+    """Channels that the foundation has, by address."""
+    if spec.of_foundation is None:
+        return {}
+    found = pulumi.StackReference(f"{pulumi.get_organization()}/{pulumi.get_project()}/{spec.foundation}").require_output(CHANNELS)
+
+    def of(address: str) -> pulumi.Output[str]:
+        return found.apply(lambda channels: str(channels[address]))
+
+    return {address: of(address) for address in (entry.removeprefix("email:") for entry in spec.of_foundation.notify)}

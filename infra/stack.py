@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from infra import names
+from infra import keys, names
 from infra.catalog import confirmed as by_name
 from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
@@ -31,10 +31,13 @@ from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.confirmed import ConfirmedSpec
-from infra.errors import Problem, ProblemsError, nearest
+from infra.errors import Problem, ProblemsError, SpecError, nearest
 from infra.spec import Name, distinct
-from infra.stack_file import FileSpec
+from infra.stack_file import FileSpec, check_beside, read_beside
 from infra.yaml_file import YamlFile
+
+if TYPE_CHECKING:
+    from infra.foundation import FoundationSpec
 
 SWEEP = "sweep"
 """What the sweep of a stack's jobs is called."""
@@ -45,6 +48,10 @@ def _taken(whose: str) -> tuple[str, str]:
     return f"is the name of {whose}: nobody could tell their costs apart, nor what `usage` says of them", "a name of its own"
 
 
+def _foundation(value: str, info: ValidationInfo) -> str:
+    return check_beside(value, (info.context or {}).get("foundation"))
+
+
 class StackSpec(FileSpec):
     """What a region holds: one stack file."""
 
@@ -53,9 +60,13 @@ class StackSpec(FileSpec):
     }
 
     kind: Literal["region"] = "region"
-    """What kind of stack it is: `region` holds everything in one region; `apps` holds what lives in a cluster of a region."""
+    """What kind of stack it is: `foundation` holds what a project has once; `region` holds everything in one region; `apps` holds what
+    lives in a cluster of a region."""
+    foundation: Annotated[str, StringConstraints(strict=True), AfterValidator(_foundation)] | None = None
+    """Stack that holds what the project has once: its budget, and who gets the mail. Its file stands beside this one. (default: none)"""
     notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
-    """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides."""
+    """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides, and those whom the
+    foundation names."""
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
@@ -77,8 +88,8 @@ class StackSpec(FileSpec):
     """Models in Vertex AI's registry, by name."""
     endpoints: dict[Name, EndpointSpec] = {}
     """Vertex AI endpoints, by name."""
-    budgets: Annotated[dict[Name, BudgetSpec], Field(min_length=1)]
-    """Budgets, by name. At least one of them counts the whole project."""
+    budgets: dict[Name, BudgetSpec] = {}
+    """Budgets, by name. At least one of them counts the whole project; where a foundation is named it does, and these count the stack."""
     spend_caps: dict[Name, SpendCapSpec] = {}
     """Caps on what the project's month of one service may cost, by name."""
     monitoring: MonitoringSpec | None = None
@@ -86,13 +97,22 @@ class StackSpec(FileSpec):
     total is then incomplete. (default: none)"""
     confirmed: list[ConfirmedSpec] = []
     """What a place has although no good source says so, each with the reason."""
+    _foundation: FoundationSpec | None = PrivateAttr(None)
+
+    @field_validator("budgets")
+    @classmethod
+    def _one_at_least(cls, value: dict[str, BudgetSpec], info: ValidationInfo) -> dict[str, BudgetSpec]:
+        if not value and info.data.get("foundation", "") is None:  # a wrong one has a reason of its own
+            fix = "write one; or name the stack that holds the project's in `foundation`"
+            raise ProblemsError([Problem("", "is missing", keys.description(cls, "budgets"), fix)])
+        return value
 
     @model_validator(mode="after")
-    def _project_wide(self) -> Self:
-        problems = []
-        if not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
-            fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
-            problems.append(Problem("budgets", "none counts the whole project, every month", fix=fix))
+    def _project_wide(self, info: ValidationInfo) -> Self:
+        found = (info.context or {}).get("foundation")
+        if found is not None and not isinstance(found, SpecError):
+            self._foundation = found
+        problems = [*self._of_foundation(), *self._budgets()]
         problems += [*self._jobs(), *self._node_pools(), *self._monitoring()]
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
@@ -112,6 +132,47 @@ class StackSpec(FileSpec):
         if problems:
             raise ProblemsError(problems)
         return self
+
+    def _of_foundation(self) -> Iterator[Problem]:
+        """What must be as the foundation's file has it."""
+        if self._foundation is None:
+            return
+        for key in ("project", "environment"):
+            here, there = getattr(self, key), getattr(self._foundation, key)
+            if here != there:
+                yield Problem(key, f"{here} is not that of stack {self.foundation}, its foundation", there, "one project each")
+        for number, address in enumerate(self.notify):
+            if address in self._foundation.notify:
+                yield Problem(f"notify.{number}", f"has the mail already, from stack {self.foundation}", fix="remove it")
+        if len(every := {*self.notify, *self._foundation.notify}) > EMAILS_MAX:
+            yield Problem("notify", f"{len(every)} with those of stack {self.foundation}: a budget takes {EMAILS_MAX}", fix="remove some")
+
+    def _budgets(self) -> Iterator[Problem]:
+        """One budget counts the whole project, every month: a label does not see what carries none, and a period ends."""
+        if self.foundation:
+            for name, budget in self.budgets.items():
+                if budget.scope == "project":
+                    words = f"counts the project, which is what stack {self.foundation} does"
+                    yield Problem(
+                        f"budgets.{name}.scope", words, "stack", f"write `scope: stack`, or move it to Pulumi.{self.foundation}.yaml"
+                    )
+        elif not any(budget.scope == "project" and not budget.period for budget in self.budgets.values()):
+            fix = "add one with `scope: project` and without `period`: a label does not see what carries none, and a period ends"
+            yield Problem("budgets", "none counts the whole project, every month", fix=fix)
+
+    @property
+    def of_foundation(self) -> FoundationSpec | None:
+        """The foundation's file; None where none is named."""
+        return self._foundation
+
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        return (self.foundation,) if self.foundation else ()
+
+    @property
+    def hears(self) -> bool:
+        """Whether anybody gets mail who is named here or in the foundation."""
+        return bool(self.notify or (self._foundation and self._foundation.notify))
 
     def _jobs(self) -> Iterator[Problem]:
         """What is wrong with the jobs beside the rest of the file: images that are not said, models that are not there."""
@@ -192,7 +253,7 @@ class StackSpec(FileSpec):
             if name not in there:
                 words = f"does nothing: {name} is of what the stack does not have"
                 yield Problem(f"monitoring.off.{number}", words, ", ".join(sorted(there)), "remove it")
-        if there - set(self.monitoring.off) and not self.notify:
+        if there - set(self.monitoring.off) and not self.hears:
             yield Problem("monitoring", "its alerts would reach nobody", fix="name somebody in `notify`, or switch all of them `off`")
 
     def watched(self, stack: str) -> alerts.Watched:
@@ -289,7 +350,7 @@ class StackSpec(FileSpec):
             "file.googleapis.com": any("filestore" in one.addons for one in self.clusters.values()),
             "iam.googleapis.com": bool(ways or self.clusters),
             "logging.googleapis.com": bool(self.jobs),
-            "monitoring.googleapis.com": bool(self.notify or self.monitoring),
+            "monitoring.googleapis.com": bool(self.hears or self.monitoring),
             "run.googleapis.com": bool(self.jobs),
             "secretmanager.googleapis.com": any("secret-manager" in one.addons for one in self.clusters.values()),
             "serviceusage.googleapis.com": True,
@@ -300,7 +361,11 @@ class StackSpec(FileSpec):
 
     @classmethod
     def context(cls, fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> dict[str, Any]:
-        said = {"notify": fields.get("notify"), "confirmed": by_name.read(fields.get("confirmed"))}
+        from infra.foundation import FoundationSpec
+
+        found = read_beside(FoundationSpec, fields.get("foundation"), folder, beside=False)
+        hears = fields.get("notify") or (found.notify if isinstance(found, FoundationSpec) else None)
+        said = {"notify": hears, "confirmed": by_name.read(fields.get("confirmed")), "foundation": found}
         return super().context(fields, file, folder) | said
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
@@ -33,8 +33,8 @@ Source: https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/, 
 
 
 REGION = "region"
-KINDS = {REGION: "everything in one region", "apps": "what lives in a cluster of a region"}
-"""Kinds of stacks, by the key `kind`."""
+KINDS = {"foundation": "what a project has once", REGION: "everything in one region", "apps": "what lives in a cluster of a region"}
+"""Kinds of stacks, by the key `kind`, in the order in which they are made."""
 
 STACK_NAME = re.compile(r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?")
 
@@ -99,10 +99,18 @@ class FileSpec(Spec):
         check_stack_name(stack)
         return Placement(self.project, stack, self.region, self.environment, self.owner)
 
+    @property
+    def refers_to(self) -> tuple[str, ...]:
+        """Stacks that stand before it does: it reads their outputs."""
+        return ()
+
     @classmethod
-    def load(cls, path: Path, name: str | None = None) -> Self:
+    def load(cls, path: Path, name: str | None = None, *, beside: bool = True) -> Self:
         """
         Reads one stack file.
+
+        Args:
+            beside: Whether files of other stacks in its folder are read, too. (default: they are)
 
         Raises:
             SpecError: With every problem of the file.
@@ -125,7 +133,7 @@ class FileSpec(Spec):
             line = file.line_of(("config",))
             missing = Problem("config", "is missing, or is not a mapping of keys", allowed, "write one: accelform init", line)
             raise SpecError(file.name, [*foreign, missing])
-        return cls._from_config(config, file, foreign, path.parent)
+        return cls._from_config(config, file, foreign, path.parent if beside else None)
 
     @classmethod
     def from_engine(cls, config: Mapping[str, str], name: str, folder: Path | None = None) -> Self:
@@ -223,3 +231,36 @@ def _check_kind(cls: type[FileSpec], fields: Mapping[str, Any], file: YamlFile) 
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda one: (one.line is None, one.line or 0))
+
+
+Beside = TypeVar("Beside", bound=FileSpec)
+
+
+def read_beside(spec: type[Beside], stack: object, folder: Path | None, *, beside: bool = True) -> Beside | SpecError | None:
+    """The file of a stack that another one names, which must stand in the same folder; what is wrong with it; None where none is meant."""
+    if not isinstance(stack, str) or not STACK_NAME.fullmatch(stack) or folder is None:
+        return None
+    try:
+        return spec.load(folder / f"Pulumi.{stack}.yaml", beside=beside)
+    except SpecError as error:
+        return error
+
+
+def check_beside(stack: str, found: object) -> str:
+    """
+    The name of a stack that a file names.
+
+    Args:
+        found: What `read_beside` found.
+
+    Raises:
+        PydanticCustomError: It is no name, or its file is wrong.
+    """
+    if not STACK_NAME.fullmatch(stack):
+        raise problem("is not the name of a stack", allowed="for example asia-east1")
+    if isinstance(found, SpecError):
+        first = found.problems[0]
+        said = f"{first.path}: {first.message}" if first.path else first.message
+        allowed = "a stack whose file stands beside this one, and is right"
+        raise problem(f"has a file that is wrong ({said})", allowed=allowed, fix=f"accelform check {stack}")
+    return stack

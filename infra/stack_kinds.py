@@ -31,7 +31,7 @@ def load(path: Path, name: str | None = None) -> FileSpec:
 
 def in_order(files: Sequence[StackFile]) -> list[StackFile]:
     """
-    The stacks as they are made: what lives in a region's cluster after the region.
+    The stacks as they are made: foundations first, what lives in a region's cluster after the region.
 
     Raises:
         SpecError: A file is no stack file, or of no known kind.
@@ -71,26 +71,28 @@ def spec_of(config: Mapping[str, Any], file: str, line: int | None = None) -> ty
     Raises:
         SpecError: There is no such kind.
     """
-    from infra.apps import AppsSpec
-    from infra.stack import StackSpec
-
     kind = config.get(KEY, REGION)
     if not isinstance(kind, str) or kind not in KINDS:
         close = nearest(kind, KINDS) if isinstance(kind, str) else []
         raise SpecError(file, [Problem("kind", f"{show(kind)} is no kind of stack", ", ".join(close or KINDS), line=line)])
-    found: dict[str, type[FileSpec]] = {REGION: StackSpec, "apps": AppsSpec}
-    return found[kind]
+    return specs()[kind]
+
+
+def specs() -> dict[str, type[FileSpec]]:
+    """The spec of every kind, regions first: most files are of that kind."""
+    from infra.apps import AppsSpec
+    from infra.foundation import FoundationSpec
+    from infra.stack import StackSpec
+
+    return {REGION: StackSpec, "foundation": FoundationSpec, "apps": AppsSpec}
 
 
 def every_key() -> Iterator[tuple[str, Key]]:
     """Every key of every kind of file, with its kind: empty for those that all kinds have."""
-    from infra.apps import AppsSpec
     from infra.keys import keys
-    from infra.stack import StackSpec
 
     shared = {key.path.partition(".")[0] for key in keys(FileSpec)} - {"kind"}
-    for spec in (StackSpec, AppsSpec):
-        kind = str(spec.model_fields["kind"].default)
+    for kind, spec in specs().items():
         for key in keys(spec):
             is_shared = key.path.partition(".")[0] in shared
             if kind == REGION or not is_shared:
@@ -100,9 +102,14 @@ def every_key() -> Iterator[tuple[str, Key]]:
 def declare(spec: FileSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     """Declares everything that *spec* says, named after *stack*, in *cloud*."""
     from infra.apps import AppsSpec
+    from infra.foundation import FoundationSpec
     from infra.stack import StackSpec
 
     match spec:
+        case FoundationSpec():
+            from infra.foundation_program import declare as declare_foundation
+
+            declare_foundation(spec, stack, cloud)
         case StackSpec():
             from infra.program import declare as declare_region
 

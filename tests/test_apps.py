@@ -116,7 +116,7 @@ def test_a_region_whose_file_is_not_there_or_wrong_is_told_by_its_name(
 
 
 def test_a_kind_that_nobody_knows_is_refused(base: dict[str, Any], stack_file: Write) -> None:
-    for kind, allowed in (("app", "apps"), (3, "region, apps"), (None, "region, apps")):
+    for kind, allowed in (("app", "apps"), (3, "foundation, region, apps"), (None, "foundation, region, apps")):
         assert refused(stack_file(base | {"accelform:kind": kind}))["kind"][1] == allowed
 
 

@@ -30,6 +30,13 @@ def test_a_bucket_carries_its_project(project: str, stack: str, purpose: str) ->
     assert len(name) <= 63
 
 
+@given(stack=WORDS)
+def test_a_pool_of_identities_has_a_name_that_google_takes(stack: str) -> None:
+    """Whatever the stack is called: `gcp-` at the front is Google's own."""
+    assert re.fullmatch(r"(?!gcp-)[a-z0-9-]{4,32}", names.identity_pool(stack))
+    assert names.identity_pool("gcp-once") == "pipeline-gcp-once"
+
+
 @given(one=WORDS, other=WORDS)
 def test_long_names_stay_apart(one: str, other: str) -> None:
     """Two purposes never share a shortened name."""

@@ -96,7 +96,7 @@ Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
   allowed: What must hold of the new version: the first that does not sends all traffic back.
   fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, kind, region, environment, owner, usage, exceptions, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, spend_caps, monitoring, confirmed
+  allowed: project, schema, kind, region, environment, owner, usage, exceptions, foundation, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, spend_caps, monitoring, confirmed
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
@@ -492,7 +492,7 @@ def test_fails_on_a_stack_name_that_makes_no_resource_names(stack: str, base: di
         ("endpoints", {"recommend": {"callers": [], "dedicated": "yes"}}, "is not true or false"),
         ("endpoints", {"recommend": {"callers": [], "description": "two\nlines"}}, "is not a line of text"),
         ("budgets", {"m": {"amount": "1 USD", "thresholds": [True]}}, "is not a number"),
-        ("budgets", {}, "is too little"),
+        ("budgets", {}, "is missing"),
         ("schema", True, "is not the version"),
         ("schema", "1", "a number without quotes"),
         ("region", None, "is not a Google Cloud region"),

@@ -26,15 +26,14 @@ NOW = "1796083200"
 
 def schema() -> str:
     """JSON schema of a stack file, for editors: the engine's keys at the top, ours under `config`."""
-    from infra.apps import AppsSpec
+    from infra import stack_kinds
     from infra.refusals import NAMESPACE, PROJECT_KEY
-    from infra.stack import StackSpec
-    from infra.stack_file import ENGINE_KEYS
+    from infra.stack_file import ENGINE_KEYS, REGION
 
     definitions: dict[str, object] = {}
-    kinds = {}
-    for kind in (StackSpec, AppsSpec):
-        spec = kind.model_json_schema(by_alias=True)
+    kinds: dict[str, dict[str, object]] = {}
+    for kind, one in stack_kinds.specs().items():
+        spec = one.model_json_schema(by_alias=True)
         names = {name: PROJECT_KEY if name == "project" else f"{NAMESPACE}{name}" for name in spec["properties"]}
         definitions |= spec["$defs"]
         kinds[kind] = {
@@ -43,13 +42,14 @@ def schema() -> str:
             "properties": {names[name]: value for name, value in spec["properties"].items()},
             "required": [names[name] for name in spec["required"]],
         }
-    key = f"{NAMESPACE}kind"
-    is_apps = {"properties": {key: {"const": "apps"}}, "required": [key]}
-    config = {"if": is_apps, "then": kinds[AppsSpec], "else": kinds[StackSpec]}
+    config = kinds.pop(REGION)
+    for kind, keys in reversed(kinds.items()):
+        is_so = {"properties": {stack_kinds.KEY: {"const": kind}}, "required": [stack_kinds.KEY]}
+        config = {"if": is_so, "then": keys, "else": config}
     whole = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Accelform stack file",
-        "description": "What a region holds, or what lives in its cluster. Saved as stacks/Pulumi.<stack>.yaml.",
+        "description": "What a project has once, what a region holds, or what lives in its cluster. Saved as stacks/Pulumi.<stack>.yaml.",
         "type": "object",
         "additionalProperties": False,
         "properties": {key: {} for key in ENGINE_KEYS} | {"config": config},

@@ -22,7 +22,10 @@ CONDITION = "gcp:vertex/AiEndpointIamMemberCondition:AiEndpointIamMemberConditio
 DURATION = "gcp:compute/ResizeRequestRequestedRunDuration:ResizeRequestRequestedRunDuration"
 READER_CONDITION = "gcp:secretmanager/SecretIamMemberCondition:SecretIamMemberCondition"
 JOB_CONDITION = "gcp:cloudrunv2/JobIamMemberCondition:JobIamMemberCondition"
+QUOTA_CONFIG = "gcp:cloudquota/SQuotaPreferenceQuotaConfig:SQuotaPreferenceQuotaConfig"
 FIXED = {"replaces": True, "type": "string"}
+TEXT = {"type": "string"}
+TEXTS = {"additionalProperties": {"type": "string"}, "type": "object"}
 
 ADDED_RESOURCES: dict[str, Any] = {
     "gcp:vertex/aiEndpointIamMember:AiEndpointIamMember": {
@@ -36,6 +39,26 @@ ADDED_RESOURCES: dict[str, Any] = {
         | {"condition": {"ref": JOB_CONDITION, "replaces": True}},
         "outputs": ["condition", "etag", "location", "member", "name", "project", "role"],
         "required": ["member", "role"],
+    },
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": {
+        "inputs": dict.fromkeys(("contactEmail", "ignoreSafetyChecks", "justification", "name", "quotaId", "service"), TEXT)
+        | {"dimensions": TEXTS, "parent": FIXED, "quotaConfig": {"ref": QUOTA_CONFIG}},
+        "outputs": [
+            "contactEmail",
+            "createTime",
+            "dimensions",
+            "etag",
+            "ignoreSafetyChecks",
+            "justification",
+            "name",
+            "parent",
+            "quotaConfig",
+            "quotaId",
+            "reconciling",
+            "service",
+            "updateTime",
+        ],
+        "required": ["quotaConfig"],
     },
     "gcp:secretmanager/secretIamMember:SecretIamMember": {
         "inputs": dict.fromkeys(("member", "project", "role", "secretId"), FIXED)
@@ -67,13 +90,19 @@ ADDED_RESOURCES: dict[str, Any] = {
     },
 }
 ADDED_TYPES: dict[str, Any] = {
+    QUOTA_CONFIG: {
+        "properties": dict.fromkeys(("grantedValue", "preferredValue", "requestOrigin", "stateDetail", "traceId"), TEXT)
+        | {"annotations": TEXTS},
+        "required": ["preferredValue"],
+    },
     JOB_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     READER_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
 """What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs`,
-`pulumi_gcp.secretmanager.SecretIamMemberArgs` and `pulumi_gcp.compute.ResizeRequestArgs`, 10.2.0."""
+`pulumi_gcp.cloudquota.SQuotaPreferenceArgs`, `pulumi_gcp.secretmanager.SecretIamMemberArgs` and `pulumi_gcp.compute.ResizeRequestArgs`,
+10.2.0."""
 
 KEPT = ("type", "ref", "items", "additionalProperties", "replaces", "secret")
 

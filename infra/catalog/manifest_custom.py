@@ -1,5 +1,5 @@
 """
-What controllers refuse of their own kinds beside the schemas: Kueue, JobSet, LeaderWorkerSet and Ray, by their webhooks.
+What controllers refuse of their own kinds beside the schemas: Kueue, JobSet, LeaderWorkerSet and Ray, by their webhooks; Pulumi's.
 
 Sources: the repositories that the files of `data/crds` name, read 2026-11.
 """
@@ -226,6 +226,18 @@ def _ray_service(manifest: Mapping[str, Any]) -> Faults:
     yield from _ray_name(manifest, 47)
 
 
+def _pulumi_stack(manifest: Mapping[str, Any]) -> Faults:
+    """Of the Pulumi Kubernetes Operator: one source of the program, and of a repository one place in it."""
+    spec = _spec(manifest)
+    name = as_map(manifest.get("metadata")).get("name")
+    if isinstance(name, str) and len(name) > 42:
+        yield ManifestFault("metadata.name", f"has {len(name)} letters", "at most 42")
+    if bool(spec.get("projectRepo")) == bool(spec.get("fluxSource")):
+        yield ManifestFault("spec.projectRepo", "is the program's source, or fluxSource is", "one of both")
+    elif spec.get("projectRepo") and bool(spec.get("branch")) == bool(spec.get("commit")):
+        yield ManifestFault("spec.branch", "says what of the repository is deployed, or commit does", "one of both")
+
+
 RULES: Mapping[str, KindRule] = MappingProxyType(
     {
         "ResourceFlavor": _flavor,
@@ -237,6 +249,7 @@ RULES: Mapping[str, KindRule] = MappingProxyType(
         "RayCluster": _ray_cluster,
         "RayJob": _ray_job,
         "RayService": _ray_service,
+        "Stack": _pulumi_stack,
         **manifest_gke.RULES,
     }
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
 
 app = typer.Typer(
-    help="Google Cloud accelerators as Python: one stack file a region, checked and priced before a cent is spent.",
+    help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -42,7 +42,7 @@ STACKS = Path("stacks")
 
 @app.command()
 def check(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
-    """Say what a region would make, where each thing stands, what it costs a month, and which rules hold."""
+    """Say what a stack would make, where each thing stands, what it costs a month, and which rules hold."""
     from infra.cli import check as command
 
     raise typer.Exit(command.run(stacks or [], folder, as_json=as_json))
@@ -153,7 +153,11 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing stack file.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option."""
+    """
+    Write a region's stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
+
+    For clusters, and for what lives in them, copy one from docs/examples.
+    """
     from infra.cli import init as command
 
     answers = command.Answers(
@@ -200,7 +204,11 @@ def up(
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
-    """Bring regions up on this machine, by the real engine, against a local Google Cloud: no account, no cost."""
+    """
+    Bring stacks up on this machine, by the real engine, in a local Google Cloud: no account, no cost.
+
+    What a project has once first, then regions, then what lives in their clusters.
+    """
     from infra.cli import up as command
 
     asked = {"release": release or [], "allow_replace": allow_replace or []}
@@ -213,7 +221,11 @@ def down(
     force: Annotated[bool, typer.Option("--force", help="Do not destroy: drop the sandbox with all that stands in it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take away what `up` made on this machine, and show that nothing is left."""
+    """
+    Take away what `up` made on this machine, and show that nothing is left.
+
+    What lives in clusters first, then their regions, then what a project has once.
+    """
     from infra.cli import up as command
 
     raise typer.Exit(command.down(stacks or [], force=force, as_json=as_json))
@@ -382,7 +394,7 @@ def image_sbom(
 
 
 sandbox = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, attach.")
+app.add_typer(sandbox, name="sandbox", help="The local Google Cloud: start, stop, status, clusters, attach.")
 
 
 @sandbox.command()
@@ -423,6 +435,14 @@ def status(as_json: AsJson = False) -> None:
     from infra.cli import sandbox as command
 
     raise typer.Exit(command.status(as_json=as_json))
+
+
+@sandbox.command()
+def clusters(as_json: AsJson = False) -> None:
+    """Say what stands in its clusters: nodes, pods, what keeps a pod or a job waiting, and where their APIs answer."""
+    from infra.cli import sandbox as command
+
+    raise typer.Exit(command.clusters(as_json=as_json))
 
 
 jobs = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -521,6 +541,105 @@ def ssh_job(
     from infra.cli import jobs as command
 
     raise typer.Exit(command.ssh(name, command.Where(stack, folder, cloud, as_json), host=host, run_it=not show))
+
+
+gitops = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(gitops, name="gitops", help="Stacks that follow the repository: init, and what its workflows run.")
+gitops_init = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+gitops.add_typer(gitops_init, name="init", help="Write what a pipeline needs into this checkout: github, operator.")
+
+RunUrl = Annotated[str, typer.Option("--run-url", metavar="URL", help="Where the log is.")]
+Overwrite = Annotated[bool, typer.Option("--force", help="Overwrite files that differ.")]
+
+
+@gitops_init.command("github")
+def gitops_init_github(
+    branch: Annotated[str | None, typer.Option(help="Branch that is applied. (default: the foundation's, or main)")] = None,
+    environment: Annotated[
+        str | None, typer.Option(help="Environment of GitHub with reviewers. (default: the foundation's, or production)")
+    ] = None,
+    folder: Folder = STACKS,
+    force: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write three workflows of GitHub: preview with a comment, apply on merge, and a nightly look at drift."""
+    from infra.cli import gitops as command
+
+    raise typer.Exit(command.init_github(folder, branch=branch, environment=environment, force=force, as_json=as_json))
+
+
+@gitops_init.command("operator")
+def gitops_init_operator(
+    repository: Annotated[str | None, typer.Option(metavar="URL", help="What the operator clones. (default: git's origin)")] = None,
+    branch: Annotated[str, typer.Option(help="Branch that is applied.")] = "main",
+    state_url: Annotated[str | None, typer.Option("--state-url", metavar="URL", help="Bucket of the states: gs://...")] = None,
+    account: Annotated[str | None, typer.Option(metavar="EMAIL", help="Service account of Google Cloud that applies.")] = None,
+    namespace: Annotated[str, typer.Option(help="Namespace of the manifests.")] = "pulumi",
+    image: Annotated[str | None, typer.Option(help="Image of the workspaces. (default: Pulumi's own, of the tested version)")] = None,
+    secret: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Secret with the accessToken of a private repository. (default: it is public)")
+    ] = None,
+    into: Annotated[Path, typer.Option("--into", metavar="FOLDER", help="Folder of the checkout for the manifests.")] = Path("operator"),
+    folder: Folder = STACKS,
+    force: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a manifest for each stack, for the Pulumi Kubernetes Operator 2."""
+    from infra.cli import gitops as command
+
+    said = {"repository": repository, "branch": branch, "state-url": state_url, "account": account, "namespace": namespace}
+    raise typer.Exit(command.init_operator(folder, into, said | {"image": image, "secret": secret}, force=force, as_json=as_json))
+
+
+@gitops.command("stacks")
+def gitops_stacks(
+    against: Annotated[str | None, typer.Option(metavar="REF", help="Those that HEAD touches since a git ref. (default: all)")] = None,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """Say which stacks a change touches, each kind after those that it builds on."""
+    from infra.cli import gitops as command
+
+    raise typer.Exit(command.stacks(folder, against=against, as_json=as_json))
+
+
+@gitops.command("plan")
+def gitops_plan() -> None:
+    """Read what `pulumi preview --json` says on standard input; write what would change, without a value, as JSON.
+
+    Set PULUMI_ENABLE_STREAMING_JSON_PREVIEW=true for the preview: else it leaves out which rules do not hold.
+
+    Exit code 3: a rule does not hold. 6: the preview failed.
+    """
+    from infra.cli import gitops as command
+
+    raise typer.Exit(command.plan())
+
+
+@gitops.command("comment")
+def gitops_comment(
+    reports: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of each stack a folder: check.json, cost.md, plan.json.")],
+    run_url: RunUrl = "",
+    sha: Annotated[str, typer.Option(metavar="COMMIT", help="Commit that was looked at.")] = "",
+) -> None:
+    """Print one comment for a pull request, of all stacks that it touches."""
+    from infra.cli import gitops as command
+
+    raise typer.Exit(command.comment(reports, run_url=run_url, sha=sha))
+
+
+@gitops.command("drift")
+def gitops_drift(
+    report: Annotated[Path, typer.Argument(metavar="FOLDER", help="The stack's folder, named as the stack, with its plan.json.")],
+    run_url: RunUrl = "",
+) -> None:
+    """Print an issue's text where what stands is not what is declared.
+
+    Exit code 3: there is drift. 6: nobody knows, since the preview failed.
+    """
+    from infra.cli import gitops as command
+
+    raise typer.Exit(command.drift(report, run_url=run_url))
 
 
 catalog = typer.Typer(no_args_is_help=True, rich_markup_mode=None)

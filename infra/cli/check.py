@@ -10,7 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from infra.check import Checked, StackFile, check, place, shown_name, stack_files
+from infra.check import Checked, StackFile, check, place, stack_files
+from infra.cli import check_made
 from infra.cli.output import console, plain_table, print_json, problems_json
 from infra.errors import ExitCode, SpecError
 
@@ -91,18 +92,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
     spec = result.spec
     out.print(Text.assemble((file.stack, "bold"), f": {spec.project}, {spec.region}, {spec.environment} ({file.path})"))
     out.print()
-    made = plain_table("makes", "type", "stands in", "")
-    for resource in result.resources:
-        if resource.is_component or resource.type.startswith("pulumi:"):
-            continue
-        notes = ["others own it"] if resource.existing else ["protected"] if resource.protect else []
-        made.add_row(
-            Text(shown_name(resource)),
-            resource.type.split(":")[-1],
-            place(resource),
-            ", ".join(notes),
-        )
-    out.print(made)
+    check_made.show(out, result.resources)
     out.print()
     if result.jobs:
         from infra.catalog.services import doubts

@@ -72,7 +72,8 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
     from infra import stack_kinds
     from infra.apps import AppsSpec
     from infra.check import stack_files
-    from infra.cli.needs import needs
+    from infra.cli.needs import needs, needs_of_foundation
+    from infra.foundation import FoundationSpec
     from infra.stack import StackSpec
 
     found = []
@@ -80,6 +81,7 @@ def _needs(names: Sequence[str], folder: Path) -> list[tuple[str, CloudNeeds]]:
         spec = stack_kinds.load(file.path)
         if isinstance(spec, AppsSpec):  # what a cluster's pods need of the project is what its nodes do
             spec = spec.of_region
-        assert isinstance(spec, StackSpec)
-        found.append((f"project {spec.project}, for stack {file.stack}", needs(spec)))
+        assert isinstance(spec, StackSpec | FoundationSpec)
+        wanted = needs_of_foundation(spec, file.stack) if isinstance(spec, FoundationSpec) else needs(spec)
+        found.append((f"project {spec.project}, for stack {file.stack}", wanted))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from infra import names
 from infra.catalog.gpu_machines import boot_disk_type
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from infra.components.job import JobSpec
     from infra.components.node_pool import NodePoolSpec
     from infra.components.tpu_slice import TpuSliceSpec
+    from infra.foundation import FoundationSpec
     from infra.stack import StackSpec
 
 
@@ -36,6 +38,19 @@ def needs(spec: StackSpec) -> CloudNeeds:
         tuple(one for one in every if isinstance(one, GpuNeed)),
         tuple(name for name, job in spec.jobs.items() if job.on_vertex),
         spec.own_clusters,
+    )
+
+
+def needs_of_foundation(spec: FoundationSpec, stack: str) -> CloudNeeds:
+    """APIs, rights, budgets, and the quota that is asked for."""
+    return CloudNeeds(
+        spec.project,
+        spec.region,
+        tuple(sorted({budget.amount.currency for budget in spec.budgets.values()})),
+        (),
+        spec.services(),
+        quota_requests={name: names.resource(stack, name) for name in spec.quota_requests},
+        is_foundation=True,
     )
 
 

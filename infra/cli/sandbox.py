@@ -1,4 +1,4 @@
-"""`accelform sandbox start|stop|status`."""
+"""`accelform sandbox start|stop|status|clusters`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from infra.errors import ExitCode
 
 if TYPE_CHECKING:
     from infra.local.home import Home
+
+
+STOPPED = "the sandbox does not run; start it: accelform sandbox start"
 
 
 def _home() -> Home:
@@ -74,7 +77,7 @@ def status(*, as_json: bool) -> int:
         return ExitCode.OK
     out = console()
     if found is None:
-        out.print("the sandbox does not run; start it: accelform sandbox start")
+        out.print(STOPPED)
         return ExitCode.OK
     out.print(f"the sandbox answers at {found.base} (process {found.pid}); its clock shows {said['time']}", markup=False, soft_wrap=True)
     out.print(f"projects: {', '.join(said['projects']) or 'none'}", markup=False)
@@ -82,4 +85,33 @@ def status(*, as_json: bool) -> int:
     for service in said["services"]:
         table.add_row(service, str(said["resources"].get(service, 0)))
     out.print(table)
+    return ExitCode.OK
+
+
+def clusters(*, as_json: bool) -> int:
+    from rich.text import Text
+
+    from infra.sandbox import process
+
+    found = process.running(_home().sandbox)
+    said = process.ask(found, "GET", "clusters")["clusters"] if found else []
+    if found:
+        said = [one | {"api": f"{found.base}/{one['api']}"} for one in said]
+    if as_json:
+        print_json({"running": found is not None, "clusters": said})
+        return ExitCode.OK
+    out = console()
+    if found is None or not said:
+        out.print("no cluster stands in the sandbox; what does: accelform sandbox status" if found else STOPPED)
+        return ExitCode.OK
+    for one in said:
+        out.print(f"{one['name']}: {one['nodes']} node{'s' * (one['nodes'] != 1)}", markup=False, soft_wrap=True)
+        out.print(f"  API: {one['api']}", markup=False, soft_wrap=True)
+        table = plain_table("namespace", "pod or job in a queue", "is", "on, or why it waits")
+        for pod in one["pods"]:
+            table.add_row(*map(Text, (pod["namespace"], pod["name"], pod["phase"], pod["node"] or pod["waits"])))
+        for job in one["queued"]:
+            table.add_row(*map(Text, (job["namespace"], job["name"], "Queued", job["waits"])))
+        out.print(table)
+        out.print()
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""`accelform up`, `down`, `env` and `recover`: regions on this machine, against the sandbox."""
+"""`accelform up`, `down`, `env` and `recover`: stacks on this machine, against the sandbox."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
         gone = _standing(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
-            results = [up.down(place, stack, progress) for stack in up.apps_first(place, gone)]
+            results = [up.down(place, stack, progress) for stack in up.last_first(place, gone)]
             left = up.left_over(place) if set(gone) == set(standing) else []
         everything = set(gone) == set(standing) and not left
         if everything:
@@ -131,7 +131,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
         for name in left:
             out.print(f"left over: {name}", markup=False)
         if everything:
-            out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the regions or of the sandbox.")
+            out.print(f"down in {time.monotonic() - started:.0f} s: nothing is left, of the stacks or of the sandbox.")
     return code
 
 

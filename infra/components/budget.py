@@ -129,8 +129,8 @@ class Budgets(pulumi.ComponentResource):
     project_number: pulumi.Output[str]
     billing_account: pulumi.Output[str]
     currency_code: pulumi.Output[str]
-    channels: list[gcp.monitoring.NotificationChannel]
-    """Who gets the mail, of alerts too."""
+    channels: dict[str, pulumi.Input[str]]
+    """Who gets the mail, of alerts too: the channel of each address."""
 
     def __init__(
         self,
@@ -139,8 +139,13 @@ class Budgets(pulumi.ComponentResource):
         *,
         notify: list[str],
         placement: Placement,
+        channels: Mapping[str, pulumi.Input[str]] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """
+        Args:
+            channels: Those that another stack has, by address: they get the mail besides. (default: none)
+        """
         super().__init__("accelform:budget:Budgets", name, None, opts)
         # The budgets API refuses a person's own login unless a project is charged with the quota.
         provider = gcp.Provider(
@@ -157,8 +162,8 @@ class Budgets(pulumi.ComponentResource):
         self.project_number = project.number
         self.billing_account = project.billing_account
         self.currency_code = account.currency_code
-        self.channels = [
-            gcp.monitoring.NotificationChannel(
+        own = {
+            address: gcp.monitoring.NotificationChannel(
                 f"{name}-{address}",
                 project=placement.project,
                 type="email",
@@ -166,12 +171,13 @@ class Budgets(pulumi.ComponentResource):
                 labels={"email_address": address},
                 user_labels=placement.labels,
                 opts=pulumi.ResourceOptions(parent=self),
-            )
+            ).id
             for address in (entry.removeprefix("email:") for entry in notify)
-        ]
+        }
+        self.channels = {**(channels or {}), **own}
         for key, spec in specs.items():
-            self._budget(key, spec, placement, project, account, self.channels, provider)
-        self.register_outputs({"channels": [channel.id for channel in self.channels]})
+            self._budget(key, spec, placement, project, account, list(self.channels.values()), provider)
+        self.register_outputs({"channels": list(self.channels.values())})
 
     def _budget(
         self,
@@ -180,7 +186,7 @@ class Budgets(pulumi.ComponentResource):
         placement: Placement,
         project: pulumi.Output[gcp.organizations.GetProjectResult],
         account: pulumi.Output[gcp.organizations.GetBillingAccountResult],
-        channels: list[gcp.monitoring.NotificationChannel],
+        channels: list[pulumi.Input[str]],
         provider: gcp.Provider,
     ) -> None:
         amount = account.currency_code.apply(lambda actual: amount_of(f"budgets.{key}", spec.amount, actual))
@@ -225,12 +231,12 @@ def amount_of(path: str, money: Money, actual: str) -> dict[str, object]:
     return {"currencyCode": actual, "units": units} | ({"nanos": int(fraction.ljust(9, "0"))} if fraction else {})
 
 
-def _mail(spec: BudgetSpec, channels: list[gcp.monitoring.NotificationChannel]) -> dict[str, object] | None:
+def _mail(spec: BudgetSpec, channels: list[pulumi.Input[str]]) -> dict[str, object] | None:
     """Who gets the mail besides the defaults. A rule that says nothing comes back as none, and would be a diff for ever."""
     if not channels:
         return None
     return {
-        "monitoring_notification_channels": [channel.id for channel in channels],
+        "monitoring_notification_channels": channels,
         "disable_default_iam_recipients": not spec.mail_billing_admins,
     }
 

@@ -77,13 +77,13 @@ class Monitoring(pulumi.ComponentResource):
         spec: MonitoringSpec,
         *,
         watched: Watched,
-        channels: Iterable[gcp.monitoring.NotificationChannel],
+        channels: Iterable[pulumi.Input[str]],
         placement: Placement,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("accelform:monitoring:Monitoring", name, None, opts)
         found = alerts(watched, spec)
-        ids = [channel.id for channel in channels]
+        ids = list(channels)
         child = pulumi.ResourceOptions(parent=self)
         for alert in found:
             if alert.name not in spec.off:

@@ -31,6 +31,9 @@ FREE = {
     "gcp:monitoring/notificationChannel:NotificationChannel": "e-mail channels are free",
     "gcp:projects/service:Service": "only what is used of an API is billed",
     "gcp:logging/projectSink:ProjectSink": "routing logs is free; where they go to is billed",
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": "IAM is free",
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": "IAM is free",
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": "asking for quota is free; what is made with it is billed where it is declared",
     "gcp:kms/keyRing:KeyRing": "only key versions and operations are billed",
     **dict.fromkeys(BALANCING, "a load balancer is billed by its forwarding rules and its data"),
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Any
 
 from infra.cost.estimate import Estimate
+from infra.cost.kubernetes import IN_CLUSTER
 from infra.cost.line import LineItem, Triple
 
 if TYPE_CHECKING:
@@ -75,11 +77,14 @@ def _count(quantity: Decimal) -> str:
 
 
 def _free(estimate: Estimate) -> str:
-    names: dict[str, int] = {}
-    for line in estimate.lines:
-        if line.status == "free":
-            names[line.what] = names.get(line.what, 0) + 1
-    return ", ".join(f"{count} {name}" if count > 1 else name for name, count in names.items())
+    """What is free, by kind; what is in a cluster by its number: there are too many kinds of it, and all for one reason."""
+    free = [line for line in estimate.lines if line.status == "free"]
+    inside = sum(line.note == IN_CLUSTER for line in free)
+    names = Counter(line.what for line in free if line.note != IN_CLUSTER)
+    said = [f"{count} {name}" if count > 1 else name for name, count in names.items()]
+    if inside:
+        said.append(f"{inside} object{'s' * (inside != 1)} in the cluster, whose nodes are billed where they are declared")
+    return ", ".join(said)
 
 
 def _age(estimate: Estimate) -> str:

@@ -31,7 +31,7 @@ OPERATIONS: Mapping[str, tuple[Item, Item]] = {
     "COLDLINE": ("storage-coldline-class-a", "storage-coldline-class-b"),
     "ARCHIVE": ("storage-archive-class-a", "storage-archive-class-b"),
 }
-OF_THE_STACK = {(BUCKET, "data"): "data_gib", (BUCKET, "models"): "models_gib"}
+OF_THE_STACK = {(BUCKET, "data"): "data_gib", (BUCKET, "models"): "models_gib", (BUCKET, "state"): "state_gib"}
 LOG_DAYS_INCLUDED = 30
 """Days that a log is kept at the price of its ingestion. Source: the row `logging` of the price table."""
 TEN_THOUSANDS = Decimal("0.1")

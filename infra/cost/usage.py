@@ -151,6 +151,8 @@ class Usage(Spec):
     """GiB in the models bucket, checkpoints included."""
     images_gib: Range = _range(0, 10, 40)
     """GiB in the image repository."""
+    state_gib: Range = _range(0, 1, 10)
+    """GiB in a foundation's state bucket, older versions included."""
     storage_class_a_thousands: Range = _range(1, 10, 100)
     """Thousands of class A operations (writes, lists) on both buckets."""
     storage_class_b_thousands: Range = _range(1, 100, 1000)

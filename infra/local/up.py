@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import apps_beside, stack_kinds
+from infra import apps_beside, stack_kinds, yaml_file
 from infra.apps import AppsSpec
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
@@ -29,7 +29,6 @@ from infra.refusals import NAMESPACE
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
-from infra.yaml_file import read
 
 PACK = "infra/policy"
 GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
@@ -108,7 +107,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
     for stack in stacks:
         check_stack_name(stack.stack)
     specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
-    _check_regions(specs, standing(Home.of(root)))
+    _check_before(specs, standing(Home.of(root)))
     _check_apps(stacks, specs, standing(Home.of(root)))
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
@@ -122,17 +121,15 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
     return place
 
 
-def _check_regions(specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
+def _check_before(specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
     """
     Raises:
-        MachineError: What lives in a cluster would be made before the cluster's region.
+        MachineError: A stack would be made before one that it reads: its region, or its foundation.
     """
     for stack, spec in specs.items():
-        if isinstance(spec, AppsSpec) and spec.region_stack not in specs and spec.region_stack not in standing:
-            raise MachineError(
-                f"stack {stack} lives in a cluster of stack {spec.region_stack}, which is not up\n"
-                f"  fix: accelform up {spec.region_stack} {stack}"
-            )
+        for before in spec.refers_to:
+            if before not in specs and before not in standing:
+                raise MachineError(f"stack {stack} reads stack {before}, which is not up\n  fix: accelform up {before} {stack}")
 
 
 def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
@@ -155,22 +152,41 @@ def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], stan
 
 def _lives_in(path: Path) -> str:
     """Stack whose cluster a file's stack lives in, whatever else is wrong with the file; empty where it says none."""
-    config = read(path).data.get("config")
+    config = yaml_file.read(path).data.get("config")
     return str(config.get(f"{NAMESPACE}region_stack", "")) if isinstance(config, dict) else ""
 
 
-def apps_first(place: Place, stacks: Sequence[str]) -> list[str]:
+def last_first(place: Place, stacks: Sequence[str]) -> list[str]:
     """
-    The stacks in the order in which they are taken away: what lives in a cluster before the cluster.
+    The stacks in the order in which they are taken away: what lives in a cluster before the cluster, regions before their foundation.
 
     Raises:
-        MachineError: Something that stays lives in one that would go.
+        MachineError: Something that stays reads one that would go.
     """
-    lives = {stack: references(_state(place, stack)) for stack in standing(place.home)}
-    for stack, regions in lives.items():
-        if stack not in stacks and (gone := sorted(regions & set(stacks))):
-            raise MachineError(f"stack {stack} lives in a cluster of stack {gone[0]}\n  fix: accelform down {' '.join([*stacks, stack])}")
-    return sorted(stacks, key=lambda stack: not lives.get(stack))
+    reads = {stack: references(_state(place, stack)) for stack in standing(place.home)}
+    for stack, read in reads.items():
+        if stack not in stacks and (gone := sorted(read & set(stacks))):
+            raise MachineError(f"stack {stack} reads stack {gone[0]}\n  fix: accelform down {' '.join([*stacks, stack])}")
+    return in_turn(stacks, reads)
+
+
+def in_turn(stacks: Sequence[str], reads: Mapping[str, Container[str]]) -> list[str]:
+    """Each of the stacks after all of them that read it; of a circle, which only a hand-made state has, each once."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def take(stack: str) -> None:
+        if stack in seen:
+            return
+        seen.add(stack)
+        for other in stacks:
+            if stack in reads.get(other, ()):
+                take(other)
+        order.append(stack)
+
+    for one in stacks:
+        take(one)
+    return order
 
 
 def references(state: Mapping[str, Any] | None) -> set[str]:

@@ -24,16 +24,33 @@ PROJECT_ROLES = {
 """Permissions that making a stack takes, by the predefined role that grants them.
 Source: https://cloud.google.com/iam/docs/roles-permissions, read 2026-11."""
 
+FOUNDATION_ROLES = {
+    "roles/serviceusage.serviceUsageAdmin": ("serviceusage.services.enable", "serviceusage.services.use"),
+    "roles/storage.admin": ("storage.buckets.create", "storage.buckets.setIamPolicy"),
+    "roles/cloudkms.admin": ("cloudkms.keyRings.create", "cloudkms.cryptoKeys.create", "cloudkms.cryptoKeys.setIamPolicy"),
+    "roles/iam.workloadIdentityPoolAdmin": ("iam.workloadIdentityPools.create", "iam.workloadIdentityPoolProviders.create"),
+    "roles/iam.serviceAccountAdmin": ("iam.serviceAccounts.create", "iam.serviceAccounts.setIamPolicy"),
+    "roles/resourcemanager.projectIamAdmin": ("resourcemanager.projects.setIamPolicy",),
+    "roles/monitoring.notificationChannelEditor": ("monitoring.notificationChannels.create",),
+    "roles/servicemanagement.quotaAdmin": ("cloudquotas.quotas.update", "serviceusage.quotas.update"),
+}
+"""Permissions that making a foundation takes, as above. Of quotas: https://cloud.google.com/docs/quotas/permissions, read 2026-11."""
+
 ROLE_NEEDS_SERVICE = {
     "roles/aiplatform.admin": "aiplatform.googleapis.com",
     "roles/compute.admin": "compute.googleapis.com",
     "roles/tpu.admin": "tpu.googleapis.com",
+    "roles/servicemanagement.quotaAdmin": "cloudquotas.googleapis.com",
+    "roles/iam.workloadIdentityPoolAdmin": "iam.googleapis.com",
     "roles/iam.serviceAccountAdmin": "iam.googleapis.com",
     "roles/iam.serviceAccountUser": "iam.googleapis.com",
     "roles/resourcemanager.projectIamAdmin": "iam.googleapis.com",
     "roles/monitoring.notificationChannelEditor": "monitoring.googleapis.com",
 }
 """Roles that only stacks with that API need."""
+
+MOST_SERVICES = 30
+"""APIs that one call asks for. Source: discovery document serviceusage v1, `services.batchGet`."""
 
 BUDGET_ROLE = "roles/billing.costsManager"
 BUDGET_PERMISSIONS = (
@@ -107,9 +124,8 @@ def _budgets(google: Google, account: str) -> Iterator[Found]:
 
 def permissions(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     """That the caller may make what the stack declares; what is missing, by role."""
-    wanted = {
-        role: one for role, one in PROJECT_ROLES.items() if role not in ROLE_NEEDS_SERVICE or ROLE_NEEDS_SERVICE[role] in needs.services
-    }
+    every_role = FOUNDATION_ROLES if needs.is_foundation else PROJECT_ROLES
+    wanted = {role: one for role, one in every_role.items() if role not in ROLE_NEEDS_SERVICE or ROLE_NEEDS_SERVICE[role] in needs.services}
     every = [permission for one in wanted.values() for permission in one]
     answer = google.call(
         "cloudresourcemanager", "v3", "projects.testIamPermissions", resource=f"projects/{needs.project}", body={"permissions": every}
@@ -126,8 +142,10 @@ def services(google: Google, needs: CloudNeeds) -> Iterator[Found]:
     """That every API is on; one command for those that are not."""
     parent = f"projects/{needs.project}"
     names = [f"{parent}/services/{service}" for service in needs.services]
-    answer = google.call("serviceusage", "v1", "services.batchGet", parent=parent, names=names)
-    enabled = {str(one.get("name", "")).rpartition("/")[2] for one in answer.get("services", []) if one.get("state") == "ENABLED"}
+    enabled = set()
+    for first in range(0, len(names), MOST_SERVICES):
+        answer = google.call("serviceusage", "v1", "services.batchGet", parent=parent, names=names[first : first + MOST_SERVICES])
+        enabled |= {str(one.get("name", "")).rpartition("/")[2] for one in answer.get("services", []) if one.get("state") == "ENABLED"}
     off = [service for service in needs.services if service not in enabled]
     if off:
         yield Found("APIs", "failed", f"off: {', '.join(off)}", f"gcloud services enable {' '.join(off)} --project={needs.project}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from infra.findings import Found
@@ -86,6 +86,10 @@ class CloudNeeds:
     """Jobs whose machines Vertex AI makes."""
     own_clusters: bool = False
     """Whether it makes a cluster of GKE, whose nodes are more than its pools."""
+    quota_requests: Mapping[str, str] = field(default_factory=dict)
+    """Id of each quota preference, by its name in the stack file."""
+    is_foundation: bool = False
+    """Whether it is what the project has once, and no region."""
 
     @property
     def machines(self) -> bool:
@@ -123,7 +127,7 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         connect: Makes the transport of each check. (default: over application default credentials)
         progress: Is told what is looked at, from the thread that looks.
     """
-    from infra.operate import account, capacity, policies, quotas, requests
+    from infra.operate import account, capacity, policies, quota_requests, quotas, requests
 
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
@@ -137,6 +141,8 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         "accelerator types": capacity.accelerator_types,
         "queue": requests.dead_requests,
     }
+    if needs.quota_requests:
+        checks["quota requests"] = quota_requests.quota_requests
     found = [Found("credentials", "ok", "a transport of the caller")]
     if connect is None:
         try:

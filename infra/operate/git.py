@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +77,16 @@ class Commit:
             return None
         return self._read("cat-file", "blob", f"{self.sha}:{inside}")
 
+    def changes(self) -> list[str]:
+        """
+        Every path, as the repository names it, at which what is checked out (`HEAD`) differs from this commit.
+
+        Raises:
+            SpecError: Git cannot read one of the two.
+        """
+        names = self._read("diff", "--name-only", "--no-renames", "--no-ext-diff", "-z", self.sha, "HEAD", "--")
+        return sorted(os.fsdecode(name) for name in names.split(b"\0") if name)
+
     def _read(self, *arguments: str) -> bytes:
         done = _git(self.root, *arguments)
         if done.returncode:
@@ -88,6 +99,17 @@ class Commit:
             return path.resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
             raise _refused(str(path), f"is outside the git repository {self.root}", "", "name stack files of this repository") from None
+
+
+def origin(folder: Path) -> str | None:
+    """
+    Address of the remote `origin` of the repository that holds *folder*, without credentials; None where it has none.
+
+    Raises:
+        MachineError: There is no git on PATH.
+    """
+    found = _git(folder, "remote", "get-url", "origin")
+    return re.sub(r"(?<=://)[^/@]*@", "", found.stdout.decode(errors="replace").strip()) if not found.returncode else None
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

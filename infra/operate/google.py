@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+from infra import documents
 from infra.findings import Found
 from infra.operate.refused import RefusedError, explained
 
@@ -85,8 +86,10 @@ def _collection(api: str, version: str, words: tuple[str, ...]) -> Any:
     if words:
         return getattr(_collection(api, version, words[:-1]), words[-1])()
     import httplib2
-    from googleapiclient.discovery import build
+    from googleapiclient.discovery import build, build_from_document
 
+    if own := documents.find(f"{api}.{version}"):
+        return build_from_document(own.read_text(encoding="utf-8"), http=httplib2.Http())
     return build(api, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False)
 
 

@@ -13,6 +13,7 @@ READERS = {
     "bigquery.jobs": "roles/bigquery.jobUser",
     "cloudbilling.billingAccounts": "roles/billing.viewer",
     "cloudbilling.projects": "roles/browser",  # getBillingInfo asks for resourcemanager.projects.get
+    "cloudquotas.projects": "roles/cloudquotas.viewer",
     "cloudresourcemanager.projects": "roles/browser",
     "compute.acceleratorTypes": "roles/compute.viewer",
     "compute.machineTypes": "roles/compute.viewer",

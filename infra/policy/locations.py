@@ -30,6 +30,7 @@ GLOBAL_TYPES = {
     "accelform:billing:SpendCap": "budgets stand nowhere",
     "gcp:billing/accountIamMember:AccountIamMember": "billing accounts stand nowhere",
     "gcp:billing/budget:Budget": "budgets stand nowhere",
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": "quota requests belong to the project",
     "gcp:compute/firewall:Firewall": "firewall rules belong to a global network",
     "gcp:compute/network:Network": "VPC networks are global; their subnets are not",
     "gcp:compute/networkPeering:NetworkPeering": "belongs to a global network",
@@ -43,12 +44,23 @@ GLOBAL_TYPES = {
     "gcp:monitoring/notificationChannel:NotificationChannel": "monitoring belongs to the project",
     "gcp:projects/iAMMember:IAMMember": "project IAM is global",
     "gcp:projects/service:Service": "APIs are enabled for the project",
+    "gcp:pubsub/subscription:Subscription": "its messages are kept where its topic says",
+    "gcp:pubsub/topicIAMMember:TopicIAMMember": "stands with its topic",
     "gcp:secretmanager/secretIamMember:SecretIamMember": "stands with its secret, whose owner says where it is kept",
+    "gcp:secretmanager/secretVersion:SecretVersion": "is kept where its secret says",
     "gcp:serviceaccount/account:Account": "service accounts are global",
     "gcp:serviceaccount/iAMMember:IAMMember": "service accounts are global",
     "gcp:storage/bucketIAMMember:BucketIAMMember": "stands with its bucket",
 }
 """Types without a place of their own, and why. A type that is neither here nor says its place is a finding."""
+
+WISHES = {"gcp:cloudquota/sQuotaPreference:SQuotaPreference": "dimensions"}
+"""The input of a type that says what is asked for, in whatever place: nothing of the stack stands there, nor reads from there."""
+SAID_DEEPER = {
+    "gcp:pubsub/topic:Topic": "messageStoragePolicy.allowedPersistenceRegions",
+    "gcp:secretmanager/secret:Secret": "replication.userManaged.replicas",
+}
+"""Types that are global by name, and keep what they hold where a list of theirs says; without one, anywhere."""
 
 WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""

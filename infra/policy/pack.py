@@ -83,7 +83,7 @@ def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation]
 
 def declared(args: ResourceValidationArgs) -> Declared:
     """The engine's resource in the neutral form."""
-    return Declared(type=args.resource_type, name=args.name, inputs=_mapping(args.props), urn=args.urn)
+    return Declared(type=args.resource_type, name=args.name, inputs=_mapping(args.props), urn=args.urn, protect=args.opts.protect)
 
 
 def _mapping(props: Mapping[str, Any]) -> dict[str, Any]:

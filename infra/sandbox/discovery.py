@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from infra import documents
+
 VERSION = re.compile(r"v\d+[a-z0-9]*$")
 REST = "{*}"
 """Segment that takes all that is left of a path: a metric's type, a file's name."""
@@ -128,6 +130,8 @@ def document(api: str) -> Document:
 
 
 def _path(api: str) -> Path:
+    if own := documents.find(api):
+        return own
     spec = find_spec("googleapiclient")
     if spec is None or spec.origin is None:
         raise ImportError("google-api-python-client is not installed", name="googleapiclient")

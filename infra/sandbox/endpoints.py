@@ -24,6 +24,9 @@ ENDPOINTS = {
     "cloudRunV2": "run.googleapis.com/v2/",
     "cloudScheduler": "cloudscheduler.googleapis.com/v1/",
     "secretManager": "secretmanager.googleapis.com/v1/",
+    "cloudQuotas": "cloudquotas.googleapis.com/v1/",
+    "iamBeta": "iam.googleapis.com/v1/",
+    "kms": "cloudkms.googleapis.com/v1/",
 }
 """Name of the provider's service -> host and version. The versions are those that the provider asks Google for by itself
 (google-beta 7: Compute Engine in beta; Vertex AI in v1beta1, which alone has IAM on endpoints). Source: `pulumi_gcp.Provider` 10.2.0."""

@@ -4,7 +4,7 @@ The sandbox's HTTP server: `http://127.0.0.1:PORT/HOST/PATH` is `https://HOST/PA
     python -m infra.sandbox.server FOLDER PORT [--manual-clock] [--project ID ...] [--currency CODE] [--masked TEXT ...]
 
 `/sandbox/...` is its own: `status`, `clock`, `faults`, `loads`, `alerts`, `executions`, `custom-jobs`, `calls`, `projects`, `resources`,
-`machines`, `busy`, `servers`, `deployed`.
+`clusters`, `machines`, `busy`, `servers`, `deployed`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
 from infra.sandbox.services.aiplatform import custom_jobs
 from infra.sandbox.services.container import autoscaler
-from infra.sandbox.services.kubernetes import autoscaling
+from infra.sandbox.services.kubernetes import autoscaling, standing
 from infra.sandbox.services.monitoring import incidents
 from infra.sandbox.store import Store
 from infra.sandbox.use import PERCENTS, TARGETS
@@ -79,6 +79,7 @@ class Server:
             "calls": ("GET DELETE", self.calls),
             "projects": ("POST", self.projects),
             "resources": ("GET", self.resources),
+            "clusters": ("GET", self.clusters),
             "machines": ("GET", self.machines),
             "busy": ("POST", self.busy),
             "servers": ("GET POST", self.servers),
@@ -247,6 +248,11 @@ class Server:
     def resources(self, http: str, sent: Any) -> Any:
         """Everything that stands."""
         return {"resources": self.cloud.resources()}
+
+    def clusters(self, http: str, sent: Any) -> Any:
+        """What stands in each cluster, in short: nodes, pods, and why one waits."""
+        self.cloud.catch_up()
+        return {"clusters": standing.clusters(self.cloud)}
 
     def busy(self, http: str, sent: Any) -> Any:
         """

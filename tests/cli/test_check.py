@@ -49,6 +49,21 @@ def test_json_holds_what_the_table_shows(accelform: Accelform) -> None:
     assert stack["findings"] == []
 
 
+def test_shows_each_part_of_a_cluster_in_one_row(accelform: Accelform) -> None:
+    """Dozens of objects are a few parts; those that are one part of several keys are named; JSON has every object."""
+    example = str(ROOT / "docs" / "examples" / "Pulumi.gke-apps.yaml")
+    shown = accelform("check", example).out
+    rows = {row.split("  ")[0]: " ".join(row.split()) for row in shown.partition("\n\ncosts")[0].splitlines()}
+    assert rows["makes in the cluster"] == "makes in the cluster is of"
+    assert rows["serving"] == "serving Namespace Namespace, NetworkPolicy"
+    assert rows["queues"] == "queues Queues ClusterQueue slices, LocalQueue slices, ResourceFlavor slice"
+    assert "deployment-serving-recommend-a" not in shown
+    (stack,) = accelform("check", example, "--json").data["stacks"]
+    objects = [one for one in stack["resources"] if one["type"].startswith(("gcp:", "kubernetes:"))]
+    assert f"{len(objects)} objects, grants included; each by its name: --json" in shown
+    assert "deployment-serving-recommend-a" in {one["name"] for one in objects}
+
+
 def test_says_what_is_unconfirmed_of_what_jobs_need(accelform: Accelform) -> None:
     """A weak list lacks Cloud Scheduler in us-east5: nobody is refused, and nobody is surprised by an update that ends half way."""
     example = str(ROOT / "docs" / "examples" / "Pulumi.jobs.yaml")
@@ -83,8 +98,8 @@ def test_fails_with_its_own_code_where_a_price_is_unknown(
     assert accelform("cost", str(path)).code == 4
 
 
-def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A finding ends with 3, and stands with its path and what to do."""
+def stray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has the program declare a bucket that stands elsewhere, and breaks no other rule."""
     import infra.program
 
     declare = infra.program.declare
@@ -93,9 +108,15 @@ def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform
         from infra import gcp
 
         declare(spec, stack, cloud)
-        gcp.storage.Bucket("astray", location="US")
+        labels = {"managed-by": "accelform", "accelform-stack": stack, "environment": "dev", "owner": "ml-team"}
+        gcp.storage.Bucket("astray", location="US", labels=labels, uniform_bucket_level_access=True, public_access_prevention="enforced")
 
     monkeypatch.setattr(infra.program, "declare", astray)
+
+
+def test_fails_with_its_own_code_where_a_rule_does_not_hold(accelform: Accelform, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finding ends with 3, and stands with its path and what to do."""
+    stray(monkeypatch)
     ran = accelform("check", "asia-east1")
     assert ran.code == 3
     assert "astray: location: US is not asia-east1 or a zone of it" in ran.out
@@ -107,17 +128,7 @@ def test_an_exception_holds_until_its_day_and_no_longer(
     accelform: Accelform, base: dict[str, Any], stack_file: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A finding that somebody excepted is shown with the reason, and fails nothing; after its day it is a finding, without anybody's doing."""
-    import infra.program
-
-    declare = infra.program.declare
-
-    def astray(spec: Any, stack: str, cloud: Any) -> None:
-        from infra import gcp
-
-        declare(spec, stack, cloud)
-        gcp.storage.Bucket("astray", location="US")
-
-    monkeypatch.setattr(infra.program, "declare", astray)
+    stray(monkeypatch)
     one = {"rule": "same-region", "resource": "astray", "until": dt.date(2026, 12, 31), "because": "it moves before the new year"}
     other = one | {"resource": "data"}
     path = stack_file(base | {"accelform:exceptions": [one, other]})

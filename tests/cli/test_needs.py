@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from infra.cli.needs import needs
+from infra.cli import doctor
+from infra.cli.needs import needs, needs_of_foundation
+from infra.foundation import FoundationSpec
 from infra.operate.doctor_cloud import CloudNeeds, GpuNeed
 from infra.stack import StackSpec
 
@@ -101,3 +103,15 @@ def test_a_job_on_gpus_wants_its_machine(base: dict[str, Any], stack_file: Calla
         GpuNeed("here", "g2-standard-8", "nvidia-l4", 1, False, "us-central1-a", "spot", "pd-balanced", key="jobs.zones", stands=False),
     )
     assert found.vertex_jobs == ("there",)
+
+
+def test_a_foundation_wants_apis_and_what_it_asks_for() -> None:
+    """No machine; of each request, the id that it has at Google. `doctor --cloud` looks at it by the same words."""
+    path = Path(__file__).parents[2] / "docs" / "examples" / "Pulumi.foundation.yaml"
+    found = needs_of_foundation(FoundationSpec.load(path), "once")
+    assert doctor._needs([str(path)], path.parent) == [
+        ("project tw-shop-prod, for stack foundation", needs_of_foundation(FoundationSpec.load(path), "foundation"))
+    ]
+    assert (found.machines, found.is_foundation, found.currencies) == (False, True, ("USD",))
+    assert found.quota_requests == {"h100": "once-h100", "v6e": "once-v6e"}
+    assert {"sts.googleapis.com", "cloudquotas.googleapis.com"} <= set(found.services)

@@ -73,9 +73,16 @@ def test_the_sandbox_starts_tells_and_stops(accelform: Accelform, checkout: Path
         said = accelform("sandbox", "status", "--json").data
         assert (said["running"], said["base"], said["projects"]) == (True, started["base"], ["shop-prod"])
         assert "tpu.googleapis.com" in accelform("sandbox", "status").out
+        assert accelform("sandbox", "clusters", "--json").data == {"running": True, "clusters": []}
+        assert "no cluster stands" in accelform("sandbox", "clusters").out
     finally:
         assert accelform("sandbox", "stop", "--json").data == {"stopped": True}
     assert accelform("sandbox", "stop").out == "it does not run\n"
+    assert (
+        accelform("sandbox", "clusters").out
+        == accelform("sandbox", "status").out
+        == "the sandbox does not run; start it: accelform sandbox start\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,16 @@ total                0.03      0.41  5.30  list prices of 2026-07-30 to 2026-09-
 """)
 
 
+def test_what_is_in_a_cluster_is_counted_and_not_listed() -> None:
+    """Kinds by the dozen would hide the lines that cost something."""
+    made = [Declared(f"kubernetes:core/v1:{kind}", kind.lower(), {"metadata": {"name": "a"}}) for kind in ("ConfigMap", "ServiceAccount")]
+    grant = Declared("gcp:storage/bucketIAMMember:BucketIAMMember", "reads", {})
+    free = {many: text(report.table(estimate([grant, *made[:many]], Usage(), region="us-east5"))) for many in (1, 2)}
+    assert "BucketIAMMember, 1 object in the cluster, whose" in free[1]
+    assert "BucketIAMMember, 2 objects in the cluster, whose" in free[2]
+    assert "ConfigMap" not in free[2]
+
+
 def test_an_unknown_line_makes_the_total_a_lower_bound() -> None:
     """An incomplete total says `at least` and how many lines are unknown."""
     shown = text(report.table(estimate([BUCKET, STRANGE], Usage(), region="us-east5")))

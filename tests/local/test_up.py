@@ -76,15 +76,31 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
     monkeypatch.setattr(up, "standing", lambda home: list(states))
     monkeypatch.setattr(up, "_state", lambda place, stack: states[stack])
     place = cast(up.Place, SimpleNamespace(home=None))
-    assert up.apps_first(place, ["there", "new", "a-apps"]) == ["a-apps", "there", "new"]
-    assert up.apps_first(place, ["a-apps"]) == ["a-apps"]
+    assert up.last_first(place, ["there", "new", "a-apps"]) == ["a-apps", "there", "new"]
+    assert up.last_first(place, ["a-apps"]) == ["a-apps"]
     with pytest.raises(MachineError, match="fix: accelform down there a-apps"):
-        up.apps_first(place, ["there"])
+        up.last_first(place, ["there"])
 
-    apps = cast(AppsSpec, AppsSpec.model_construct(region_stack="there"))
-    up._check_regions({"a-apps": apps}, ["there"])
+    apps = AppsSpec.model_construct(region_stack="there")
+    up._check_before({"a-apps": apps}, ["there"])
     with pytest.raises(MachineError, match="fix: accelform up there a-apps"):
-        up._check_regions({"a-apps": apps}, ["elsewhere"])
+        up._check_before({"a-apps": apps}, ["elsewhere"])
+
+
+@pytest.mark.parametrize(
+    ("stacks", "reads", "order"),
+    [
+        (["once", "here", "apps"], {"here": {"once"}, "apps": {"here"}}, ["apps", "here", "once"]),
+        (["a", "b"], {}, ["a", "b"]),
+        (["once", "here"], {"here": {"once", "gone"}}, ["here", "once"]),
+        (["a", "b", "c"], {"a": {"b"}, "b": {"a"}}, ["b", "a", "c"]),
+        ([], {}, []),
+    ],
+    ids=str,
+)
+def test_stacks_go_after_those_that_read_them(stacks: list[str], reads: dict[str, set[str]], order: list[str]) -> None:
+    """Of a circle, none waits for ever."""
+    assert up.in_turn(stacks, reads) == order
 
 
 def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:

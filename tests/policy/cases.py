@@ -24,7 +24,8 @@ def load() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def declared(case: dict[str, Any]) -> Declared:
-    return Declared(type=case["type"], name="x", inputs=values(case["inputs"]), urn="urn:x", existing=case.get("existing", False))
+    inputs, protect, existing = values(case["inputs"]), case.get("protect", False), case.get("existing", False)
+    return Declared(type=case["type"], name="x", inputs=inputs, urn="urn:x", protect=protect, existing=existing)
 
 
 def values(value: Any) -> Any:

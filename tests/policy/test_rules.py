@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from infra.check import stack_files
 from infra.declared import Declared, Secret
 from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE
 from infra.policy.rule import check
-from infra.policy.rules import RULES
+from infra.policy.rules import RULES, labels, same_region
 from infra.provider import schema
 
 CASES = cases.load()
@@ -60,8 +61,8 @@ def test_a_place_elsewhere_is_found_at_any_depth(place: str, depth: int, upper: 
     inputs: Any = {key: place.upper() if upper else place}
     for level in range(depth):
         inputs = {f"level{level}": [inputs] if level % 2 else inputs}
-    found = check([Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5"} | {"deep": inputs})], "us-east5")
-    assert [finding.rule for finding in found] == ["same-region"]
+    found = same_region.find(Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5"} | {"deep": inputs}), "us-east5")
+    assert len(list(found)) == 1
 
 
 @given(
@@ -70,12 +71,12 @@ def test_a_place_elsewhere_is_found_at_any_depth(place: str, depth: int, upper: 
 def test_a_reference_elsewhere_is_found_in_any_text(place: str, before: str, after: str) -> None:
     """A reference is found inside URLs, lists, JSON and assignments."""
     text = f"{before}projects/p/locations/{place}{after}"
-    found = check([Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5", "ref": text})], "us-east5")
-    assert [finding.path for finding in found] == ["ref"]
+    found = same_region.find(Declared("gcp:storage/bucket:Bucket", "x", {"location": "us-east5", "ref": text}), "us-east5")
+    assert [broken.path for broken in found] == ["ref"]
 
 
-def test_no_excused_type_has_a_place_of_its_own() -> None:
-    """Each type without a place is one of the provider's, and has no input that says where it stands."""
+def inputs_of(tokens: Iterable[str]) -> dict[str, list[str]]:
+    """Inputs of types of the official provider, in the SDK's own words, and of the own one."""
     program = """if True:
         import importlib, inspect, sys
         for token in sys.argv[1:]:
@@ -83,14 +84,22 @@ def test_no_excused_type_has_a_place_of_its_own() -> None:
             made = getattr(importlib.import_module("pulumi_gcp." + package), name.split(":")[1])
             print(token, *inspect.signature(made._internal_init).parameters)
     """
-    official = [token for token in GLOBAL_TYPES if token.startswith("gcp:")]
+    official = [token for token in tokens if token.startswith("gcp:")]
     plain = subprocess.run([sys.executable, "-c", program, *official], check=True, capture_output=True, text=True).stdout
     inputs = {token: names for token, *names in map(str.split, plain.splitlines())}
     assert all("opts" in names for names in inputs.values())  # else the SDK declares its inputs elsewhere
     ours = schema.package()["resources"]
-    inputs |= {token: list(ours[token]["inputProperties"]) for token in GLOBAL_TYPES if token in ours}
-    assert inputs.keys() == GLOBAL_TYPES.keys()
-    assert [token for token, names in inputs.items() if set(OWN_PLACE) & set(names)] == []
+    return inputs | {token: list(ours[token]["inputProperties"]) for token in tokens if token in ours}
+
+
+def test_each_table_of_types_is_what_the_provider_says() -> None:
+    """No type without a place says where it stands, none without labels has any, and those of the others are where the table says."""
+    inputs = inputs_of({*GLOBAL_TYPES, *labels.NONE, *labels.ELSEWHERE})
+    assert inputs.keys() == {*GLOBAL_TYPES, *labels.NONE, *labels.ELSEWHERE}
+    assert [token for token in GLOBAL_TYPES if set(OWN_PLACE) & set(inputs[token])] == []
+    assert [token for token in labels.NONE if {"labels", "user_labels", "resource_labels"} & set(inputs[token])] == []
+    words = {"resourceLabels": "resource_labels", "userLabels": "user_labels", "nodeConfig.resourceLabels": "node_config"}
+    assert [token for token, path in labels.ELSEWHERE.items() if words[path] not in inputs[token]] == []
 
 
 def test_no_message_shows_a_secret() -> None:
@@ -130,3 +139,10 @@ def test_a_cluster_that_is_only_read_need_not_split_its_bill() -> None:
     """Others own it, and a read says no inputs but its name."""
     cluster = Declared("gcp:container/cluster:Cluster", "theirs", {"location": cases.REGION}, existing=True)
     assert [one.rule for one in check([cluster], cases.REGION)] == []
+
+
+@pytest.mark.parametrize("type_", ["gcp:storage/bucket:Bucket", "gcp:artifactregistry/repository:Repository"])
+def test_what_others_own_keeps_their_rules(type_: str) -> None:
+    """Who reads it, what protects it, and what it is called: the stack only reads it."""
+    theirs = Declared(type_, "theirs", {"location": cases.REGION, "name": "theirs"}, existing=True)
+    assert check([theirs], cases.REGION) == []

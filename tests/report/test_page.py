@@ -23,8 +23,17 @@ from tests.report.conftest import HOSTILE
 
 Stack = Callable[..., Checked]
 STRAY = Declared(
-    "gcp:storage/bucket:Bucket", "astray", {"location": "US"}, urn="urn:pulumi:try::accelform::gcp:storage/bucket:Bucket::astray"
+    "gcp:storage/bucket:Bucket",
+    "astray",
+    {
+        "location": "US",
+        "uniformBucketLevelAccess": True,
+        "publicAccessPrevention": "enforced",
+        "labels": {"managed-by": "accelform", "accelform-stack": "try", "environment": "dev", "owner": "ml-team"},
+    },
+    urn="urn:pulumi:try::accelform::gcp:storage/bucket:Bucket::astray",
 )
+"""Breaks one rule, and no other."""
 
 
 class Seen(HTMLParser):

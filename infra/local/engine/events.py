@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,9 @@ class Step:
     name: str
     done: bool
     failed: bool = False
+    urn: str = ""
+    paths: tuple[str, ...] = ()
+    """Properties that differ, by path where the provider tells."""
 
     @property
     def changes(self) -> bool:
@@ -88,14 +91,19 @@ def run(
     ):
         signals.hand_on_to(process)
         assert process.stdout is not None
-        for line in process.stdout:
-            for one in _read(line, outcome):
-                if step is not None:
-                    step(one)
+        read(process.stdout, outcome, step)
         outcome.code = process.wait()
     if signals.came:
         raise StoppedError("interrupted: what was done until then stays\n  fix: the same command goes on from there")
     return outcome
+
+
+def read(lines: Iterable[str], outcome: Outcome, step: Callable[[Step], None] | None = None) -> None:
+    """Takes the engine's events, one a line, into *outcome*, and hands each step on. What is no event is what the engine said besides."""
+    for line in lines:
+        for one in _read(line, outcome):
+            if step is not None:
+                step(one)
 
 
 class _Signals:
@@ -189,7 +197,8 @@ def _causes(metadata: dict[str, Any]) -> list[str]:
 
 
 def _step(metadata: dict[str, Any], *, done: bool, failed: bool = False) -> Step:
-    return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed)
+    paths = tuple(metadata.get("detailedDiff") or metadata.get("diffs") or ())
+    return Step(metadata["op"], metadata["type"], metadata["urn"].rpartition("::")[2], done, failed, metadata["urn"], paths)
 
 
 def name(urn: str) -> str:

@@ -156,10 +156,14 @@ class ResourceType:
     def names_of(self, id: str) -> dict[str, str]:
         """What an id says; nothing where it is not one of this type."""
         for form in (self.id_template, *self.imported_by):
-            pattern = re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(form))
+            pattern = re.sub(r"\\\{(\w+)\\\}", lambda name: f"(?P<{name[1]}>{'.+' if name[1] in IN_FULL else '[^/]+'})", re.escape(form))
             if match := re.fullmatch(pattern, id):
                 return match.groupdict()
         return {}
+
+
+IN_FULL = ("keyRing", "parent")
+"""Placeholders that stand for a name with slashes of its own: what holds the resource, in full."""
 
 
 def placeholders(template: str) -> list[str]:

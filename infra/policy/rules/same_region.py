@@ -6,7 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy.locations import FREE_KEYS, GLOBAL_TYPES, OWN_PLACE, WORDS_OF_PEOPLE, Kind, is_zone, kind_of, referred, within
+from infra.policy.locations import (
+    FREE_KEYS,
+    GLOBAL_TYPES,
+    OWN_PLACE,
+    SAID_DEEPER,
+    WISHES,
+    WORDS_OF_PEOPLE,
+    Kind,
+    is_zone,
+    kind_of,
+    referred,
+    within,
+)
 from infra.policy.rule import Broken, Rule
 
 GLOBAL = "global"
@@ -20,11 +32,20 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     if resource.is_component:
         return
     has_place = not resource.type.startswith(NOWHERE)
-    if has_place and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
+    if resource.type in SAID_DEEPER:
+        yield from _deeper(SAID_DEEPER[resource.type], resource.get(SAID_DEEPER[resource.type]))
+    elif has_place and resource.type not in GLOBAL_TYPES and all(resource.inputs.get(key) is None for key in OWN_PLACE):
         yield Broken(_own_key(resource), "is not stated: the provider's default would decide, or the type has no known place")
     for key, value in resource.inputs.items():
-        if key not in WORDS_OF_PEOPLE:
+        if key not in WORDS_OF_PEOPLE and key != WISHES.get(resource.type):
             yield from _walk(key, value, region, kind_of(key), places=key not in FREE_KEYS)
+
+
+def _deeper(path: str, places: Any) -> Iterator[Broken]:
+    """Places that are said in a list. What is in it is looked at with all other inputs, and so is an unknown one that promises places."""
+    promises = kind_of(path.rpartition(".")[2])
+    if places is None or places == [] or (places is UNKNOWN and not promises):
+        yield Broken(path, "must be stated, and known at preview: else Google keeps it wherever it likes")
 
 
 def _own_key(resource: Declared) -> str:

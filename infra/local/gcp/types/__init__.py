@@ -6,6 +6,7 @@ from infra.local.gcp.resource_type import ResourceType
 from infra.local.gcp.types import (
     artifact_registry,
     billing,
+    cloud_quotas,
     cloud_run,
     cloud_scheduler,
     compute,
@@ -13,6 +14,7 @@ from infra.local.gcp.types import (
     iam,
     instance_groups,
     instances,
+    kms,
     load_balancing,
     monitoring,
     projects,
@@ -28,6 +30,7 @@ TABLE: dict[str, ResourceType] = {
     for service in (
         artifact_registry,
         billing,
+        cloud_quotas,
         cloud_run,
         cloud_scheduler,
         compute,
@@ -35,6 +38,7 @@ TABLE: dict[str, ResourceType] = {
         iam,
         instance_groups,
         instances,
+        kms,
         load_balancing,
         monitoring,
         projects,

@@ -1,4 +1,4 @@
-"""Service accounts, and who may use them."""
+"""Service accounts, who may use them, and who comes from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.local.gcp.iam import IamMember
 from infra.local.gcp.lifecycle import Lifecycle, Made
-from infra.local.gcp.resource_type import Policy, ResourceType
+from infra.local.gcp.resource_type import Policy, ResourceType, Update
 
 MASKS = {"description": "description", "displayName": "display_name"}
 
@@ -72,4 +72,37 @@ ACCOUNT_IAM_MEMBER = ResourceType(
     lifecycle=IamMember,
 )
 
-ROWS = (ACCOUNT, ACCOUNT_IAM_MEMBER)
+
+class Federated(Lifecycle):
+    """A deleted one stays for 30 days, and is gone."""
+
+    def get(self, names: dict[str, Any]) -> dict[str, Any] | None:
+        found = super().get(names)
+        return None if found is None or found.get("state") == "DELETED" else found
+
+
+POOLS = "projects/{project}/locations/global/workloadIdentityPools"
+
+POOL = ResourceType(
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool",
+    "iamBeta",
+    f"{POOLS}/{{workloadIdentityPoolId}}",
+    imported_by=("{project}/{workloadIdentityPoolId}",),
+    create_query={"workloadIdentityPoolId": "{workloadIdentityPoolId}"},
+    url_only=("workloadIdentityPoolId",),
+    updates=(Update(mask=True),),
+    lifecycle=Federated,
+)
+
+POOL_PROVIDER = ResourceType(
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider",
+    "iamBeta",
+    f"{POOLS}/{{workloadIdentityPoolId}}/providers/{{workloadIdentityPoolProviderId}}",
+    imported_by=("{project}/{workloadIdentityPoolId}/{workloadIdentityPoolProviderId}",),
+    create_query={"workloadIdentityPoolProviderId": "{workloadIdentityPoolProviderId}"},
+    url_only=("workloadIdentityPoolId", "workloadIdentityPoolProviderId"),
+    updates=(Update(mask=True),),
+    lifecycle=Federated,
+)
+
+ROWS = (ACCOUNT, ACCOUNT_IAM_MEMBER, POOL, POOL_PROVIDER)
