@@ -296,7 +296,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
         UpdateError: The engine or the cloud refused.
     """
     started = time.monotonic()
-    result = Result(stack, recovered=recovered(place, stack, progress))
+    result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     try:
@@ -415,8 +415,14 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
-    """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
+def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+    """
+    Mends what a killed run left, and says what that was.
+
+    Args:
+        forget: Whether what cannot be told is taken as not made.
+        env: What the engine is told besides, such as `GONE`.
+    """
     note = _note(place, stack)
     begun = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
     done = recover.recover(
@@ -431,7 +437,7 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
