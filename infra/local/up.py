@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import apps_beside, stack_kinds
+from infra import apps_beside, stack_kinds, yaml_file
 from infra.apps import AppsSpec
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
@@ -29,7 +29,6 @@ from infra.refusals import NAMESPACE
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
-from infra.yaml_file import read
 
 PACK = "infra/policy"
 GONE = {"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
@@ -153,7 +152,7 @@ def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], stan
 
 def _lives_in(path: Path) -> str:
     """Stack whose cluster a file's stack lives in, whatever else is wrong with the file; empty where it says none."""
-    config = read(path).data.get("config")
+    config = yaml_file.read(path).data.get("config")
     return str(config.get(f"{NAMESPACE}region_stack", "")) if isinstance(config, dict) else ""
 
 
@@ -297,7 +296,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
         UpdateError: The engine or the cloud refused.
     """
     started = time.monotonic()
-    result = Result(stack, recovered=recovered(place, stack, progress))
+    result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     try:
@@ -416,8 +415,14 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
-    """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
+def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+    """
+    Mends what a killed run left, and says what that was.
+
+    Args:
+        forget: Whether what cannot be told is taken as not made.
+        env: What the engine is told besides, such as `GONE`.
+    """
     note = _note(place, stack)
     begun = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
     done = recover.recover(
@@ -432,7 +437,7 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:

@@ -81,7 +81,7 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
     with pytest.raises(MachineError, match="fix: accelform down there a-apps"):
         up.last_first(place, ["there"])
 
-    apps = cast(AppsSpec, AppsSpec.model_construct(region_stack="there"))
+    apps = AppsSpec.model_construct(region_stack="there")
     up._check_before({"a-apps": apps}, ["there"])
     with pytest.raises(MachineError, match="fix: accelform up there a-apps"):
         up._check_before({"a-apps": apps}, ["elsewhere"])
@@ -114,3 +114,18 @@ def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, A
     up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there"])
     with pytest.raises(SpecError, match="l4 is no node pool of the cluster"):
         up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there", "there-apps"])
+
+
+def test_what_a_stopped_run_left_in_a_cluster_that_is_gone_holds_no_destroy_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run in a cluster that does not answer fails, and is looked at anew by the next: where that destroys, nothing is asked of it."""
+    asked: list[tuple[list[str], object]] = []
+    monkeypatch.setattr(up.recover, "recover", lambda *_, **__: SimpleNamespace(lines=list))
+    monkeypatch.setattr(up, "_pulumi", lambda place, arguments, what, env=None: asked.append((arguments[:1], env)))
+    home = SimpleNamespace(folder=tmp_path, project=tmp_path)
+    place = cast(up.Place, SimpleNamespace(home=home, engine=None, sandbox=SimpleNamespace(base="")))
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "apps").write_text("[]")
+    progress = cast(up.Progress, SimpleNamespace(say=lambda text: None))
+    [said] = up.recovered(place, "apps", progress, env=up.GONE)
+    assert (asked, "looked at everything anew" in said) == ([(["refresh"], up.GONE)], True)
+    assert not list((tmp_path / "begun").iterdir())
