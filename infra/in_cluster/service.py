@@ -187,6 +187,11 @@ class ServiceSpec(Spec):
         return PROGRAMS[self.workload] if self.workload else None
 
     @property
+    def scales(self) -> bool:
+        """Whether how many copies there are is an autoscaler's to say."""
+        return self.most > self.min_replicas
+
+    @property
     def most(self) -> int:
         """Copies at most."""
         return self.min_replicas if self.max_replicas is None else self.max_replicas
@@ -238,6 +243,9 @@ class Service(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         inside = pulumi.ResourceOptions(parent=self, depends_on=[*after, account])
-        for manifest in (service_objects.controller(name, spec, place), *service_objects.around(name, spec, place, routed=routed)):
+        # Where it scales, the number is the autoscaler's once there is one: without the field, pods would be one until it looks.
+        its_own = pulumi.ResourceOptions(ignore_changes=["spec.replicas"]) if spec.scales else None
+        Object(service_objects.controller(name, spec, place), pulumi.ResourceOptions.merge(inside, its_own))
+        for manifest in service_objects.around(name, spec, place, routed=routed):
             Object(manifest, inside)
         self.register_outputs({})

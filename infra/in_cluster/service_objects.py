@@ -182,6 +182,10 @@ def _template(name: str, spec: ServiceSpec, place: Place, *, answers: bool = Tru
 
 # Who makes them.
 
+FORCED = "pulumi.com/patchForce"
+"""Annotation that makes the provider take a field back from who manages it.
+Source: https://www.pulumi.com/registry/packages/kubernetes/how-to-guides/managing-resources-with-server-side-apply/, read 2026-11."""
+
 
 def controller(name: str, spec: ServiceSpec, place: Place) -> Manifest:
     """
@@ -190,13 +194,14 @@ def controller(name: str, spec: ServiceSpec, place: Place) -> Manifest:
     """
     surge, away = (1, 0) if place.spare else (0, 1)
     steps = {"maxSurge": surge, "maxUnavailable": away}
-    # Where it scales, how many there are is the autoscaler's: a number here would take them back at each update.
-    count = {} if spec.most > spec.min_replicas else {"replicas": spec.min_replicas}
+    metadata, count = _metadata(name, spec, place), {"replicas": spec.min_replicas}
+    if not spec.scales:  # the autoscaler that was there may own the number still
+        metadata["annotations"] = {**metadata.get("annotations", {}), FORCED: "true"}
     if several(spec, place.seat):
         return {
             "apiVersion": "leaderworkerset.x-k8s.io/v1",
             "kind": "LeaderWorkerSet",
-            "metadata": _metadata(name, spec, place),
+            "metadata": metadata,
             "spec": {
                 **count,
                 "leaderWorkerTemplate": {
@@ -212,7 +217,7 @@ def controller(name: str, spec: ServiceSpec, place: Place) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(name, spec, place),
+        "metadata": metadata,
         "spec": {
             **count,
             "selector": {"matchLabels": {NAME: name}},
