@@ -47,10 +47,11 @@ from infra.in_cluster.priority import PrioritySpec, class_name
 from infra.in_cluster.queue import Place, QueueSpec, Room
 from infra.in_cluster.ray_cluster import Made, RayClusterSpec
 from infra.in_cluster.route import RouteSpec
-from infra.in_cluster.seat import seat
+from infra.in_cluster.seat import POOL_LABEL, seat
 from infra.in_cluster.secret import SecretSpec
 from infra.in_cluster.service import ServiceSpec
 from infra.in_cluster.service_checks import Around
+from infra.in_cluster.service_objects import LEADERS
 from infra.in_cluster.volume import VolumeSpec
 from infra.spec import Name, YesNo, distinct
 from infra.stack import StackSpec
@@ -59,6 +60,10 @@ from infra.yaml_file import YamlFile
 
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 """Namespaces that every cluster has."""
+SEATS = frozenset({POOL_LABEL, compute_class.CLASS})
+"""Labels by which a pod names its nodes."""
+TAKEN_NAMESPACES = (metrics_adapter.NAMESPACE, *(chart.namespace for chart in controllers.CHARTS.values()))
+"""Namespaces that come with what is installed. One with walls would keep the cluster's API from the webhooks in it."""
 
 
 def _region_stack(value: str, info: ValidationInfo) -> str:
@@ -131,10 +136,15 @@ class AppsSpec(FileSpec):
         elif self.cluster is not None and self.cluster not in region.clusters:
             allowed = ", ".join(nearest(self.cluster, region.clusters) or region.clusters)
             yield Problem("cluster", f"{self.cluster} is no key of the clusters of stack {self.region_stack}", allowed)
+        else:
+            said = region.clusters[self.cluster or next(iter(region.clusters))].existing or ""
+            if said and (owner := said.split("/")[1]) != self.project:
+                words = f"is one of project {owner}: its pods are accounts of that project's, which nothing here grants anything"
+                yield Problem("cluster", words, f"a cluster of {self.project}")
 
     def _names(self) -> Iterator[Problem]:
         for name in self.namespaces:
-            if name in SYSTEM_NAMESPACES or name.startswith(("kube-", "gke-", "gmp-")):
+            if name in (*SYSTEM_NAMESPACES, *TAKEN_NAMESPACES) or name.startswith(("kube-", "gke-", "gmp-")):
                 yield Problem(f"namespaces.{name}", "is a namespace of the cluster's own", "another name", "rename it")
 
     def _classes(self) -> Iterator[Problem]:
@@ -200,6 +210,10 @@ class AppsSpec(FileSpec):
                 first = taken.setdefault((one.namespace, name), key)
                 if first != key:  # its account, and more, would have the same name
                     yield Problem(f"{key}.{name}", f"is a key of {first} in {one.namespace} too", "another name", "rename one")
+                led = self.services.get(name.removesuffix(LEADERS)) if name.endswith(LEADERS) else None
+                if led and led.namespace == one.namespace:  # also what a JobSet makes by itself is called like this
+                    words = f"is what the leaders of services.{name.removesuffix(LEADERS)} are found by"
+                    yield Problem(f"{key}.{name}", words, "another name", "rename one")
 
     def pods(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Every pod that the file asks for, as its manifest has it, with the key that it is of."""
@@ -297,6 +311,8 @@ class AppsSpec(FileSpec):
             return
         nodes = self.nodes
         for path, pod in self.pods():
+            if self.cluster_spec.existing and not SEATS & pod.get("nodeSelector", {}).keys():
+                continue  # nodes that others made may hold it: nobody here knows them
             fit = judge(PodNeed.of(pod), nodes)
             if not fit.holds and nodes:
                 near = list(dict.fromkeys(f"{node.name}: {'; '.join(why)}" for node, why in fit.near))

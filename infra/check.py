@@ -143,7 +143,8 @@ def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:
     Raises:
         SpecError: A name has no file, a path is not named like a stack file, or the folder holds none.
     """
-    known = {match[1]: path for path in sorted(folder.glob("Pulumi.*.yaml")) if (match := FILE.fullmatch(path.name))}
+    paths = sorted(folder.glob("Pulumi.*.yaml")) if _is(folder.is_dir) else []
+    known = {match[1]: path for path in paths if (match := FILE.fullmatch(path.name))}
     if not names:
         if not known:
             raise SpecError(str(folder), [Problem("", "holds no stack file", "Pulumi.<stack>.yaml", "write one: accelform init")])
@@ -186,11 +187,13 @@ def check(file: StackFile, shown: str | None = None) -> Checked:
     Raises:
         SpecError: With every problem of the file.
     """
-    from infra import stack_kinds
+    from infra import stack_kinds, twice
     from infra.collect import collect
 
     spec = stack_kinds.load(file.path, shown)
     checked = Checked(file, spec, collect(lambda: stack_kinds.declare(spec, file.stack), file.stack))
+    if found := list(twice.problems(checked.resources)):
+        raise SpecError(shown or str(file.path), found)
     if spec.usage.resources and (problems := checked.estimate.problems):
         raise SpecError(shown or str(file.path), _with_lines(problems, spec.usage.resources, file.path))
     return checked

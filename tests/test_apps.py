@@ -14,6 +14,7 @@ from infra.errors import SpecError
 from infra.stack import StackSpec
 
 Write = Callable[..., Path]
+IMAGE = f"us-central1-docker.pkg.dev/tw-shop-ml/i/vllm@sha256:{64 * '0'}"
 
 REGION = {
     "accelform:clusters": {"main": {"mode": "standard"}},
@@ -62,14 +63,15 @@ def test_the_engine_hands_over_the_same(region: dict[str, Any], apps: dict[str, 
 def test_what_differs_from_the_region_is_refused_at_once(region: dict[str, Any], apps: dict[str, Any], stack_file: Write) -> None:
     """Project, region and environment are those of the cluster; names of the cluster's own namespaces are not for us."""
     stack_file(region, "there")
-    wrong = {
+    wrong: dict[str, Any] = {
         "gcp:project": "tw-shop-web",
         "accelform:environment": "prod",
         "accelform:cluster": "mian",
-        "accelform:namespaces": {"kube-system": {}},
+        "accelform:namespaces": {"kube-system": {}, "kueue-system": {}, "kuberay-system": {}, "custom-metrics": {}},
     }
     found = refused(stack_file(apps | wrong))
-    assert set(found) == {"gcp:project", "environment", "cluster", "namespaces.kube-system"}
+    taken = {f"namespaces.{name}" for name in wrong["accelform:namespaces"]}
+    assert set(found) == {"gcp:project", "environment", "cluster"} | taken
     assert found["cluster"] == ("mian is no key of the clusters of stack there", "main")
 
 
@@ -86,6 +88,19 @@ def test_a_cluster_must_be_meant(
     """A region without a cluster has no place for it; of two one is named."""
     stack_file(base | {"accelform:region": "us-central1", "accelform:clusters": clusters}, "there")
     assert refused(stack_file(apps))["cluster"] == (message, ", ".join(clusters))
+
+
+def test_pods_without_a_pool_may_sit_on_nodes_of_others(base: dict[str, Any], apps: dict[str, Any], stack_file: Write) -> None:
+    """Of a cluster that others own nobody knows the nodes; those of our own pools in it are known. One of another project is refused."""
+    name = "projects/{}/locations/us-central1/clusters/shop"
+    small = {"namespace": "serving", "image": IMAGE, "port": 80, "health_route": "/", "cpu": 1, "memory_gib": 1}
+    large = small | {"cpu": 64, "node_pool": "l4"}
+    file = stack_file(apps | {"accelform:namespaces": {"serving": {}}, "accelform:services": {"small": small, "large": large}})
+    theirs = base | {"accelform:region": "us-central1"} | REGION
+    stack_file(theirs | {"accelform:clusters": {"main": {"existing": name.format("tw-shop-ml")}}}, "there")
+    assert refused(file).keys() == {"services.large"}
+    stack_file(theirs | {"accelform:clusters": {"main": {"existing": name.format("tw-shop-web")}}}, "there")
+    assert refused(file)["cluster"][1] == "a cluster of tw-shop-ml"
 
 
 def test_a_region_whose_file_is_not_there_or_wrong_is_told_by_its_name(

@@ -18,29 +18,46 @@ from infra.errors import ExitCode, SpecError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from infra.apps import AppsSpec
+
 
 def run(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     """Checks every named stack, even where one of them is wrong; answers the gravest exit code."""
     files = stack_files(names, folder)
+    apps: dict[str, AppsSpec] = {}
     if as_json:
-        results = [_checked(file) for file in files]
+        results = [_checked(file, apps) for file in files]
         code = max(map(_code, results), key=_gravity)
         stacks = [_as_json(file, result) for file, result in zip(files, results, strict=True)]
         print_json({"exit_code": int(code), "stacks": stacks})
         return code
     code = ExitCode.OK
     for file in files:
-        result = _checked(file)
+        result = _checked(file, apps)
         _print(console(), file, result)
         code = max(code, _code(result), key=_gravity)
     return code
 
 
-def _checked(file: StackFile) -> Checked | SpecError:
+def _checked(file: StackFile, apps: dict[str, AppsSpec]) -> Checked | SpecError:
+    """
+    One stack, and whether it shares its cluster with another.
+
+    Args:
+        apps: Stacks in clusters that were checked before: this one is added.
+    """
+    from infra import apps_beside
+    from infra.apps import AppsSpec
+
     try:
-        return check(file)
+        checked = check(file)
+        if isinstance(checked.spec, AppsSpec):
+            if found := list(apps_beside.problems(file.stack, checked.spec, apps)):
+                raise SpecError(str(file.path), found)
+            apps[file.stack] = checked.spec
     except SpecError as error:
         return error
+    return checked
 
 
 def _now() -> float:

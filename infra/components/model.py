@@ -38,13 +38,21 @@ Variable = Annotated[
 ]
 
 
-def _without_zero(value: str) -> str:
+TEXT_BYTES = 130_000
+"""Of one argument, or of one variable with its name: with more a process does not begin. Linux takes 128 KiB.
+Source: `MAX_ARG_STRLEN` in include/uapi/linux/binfmts.h of Linux, read 2026-11."""
+
+
+def _of_a_process(value: str) -> str:
     if "\0" in value:
         raise problem("has a zero byte, where an argument or a variable of a process ends", fix="leave it out")
+    if (size := len(value.encode(errors="surrogatepass"))) > TEXT_BYTES:
+        words = f"is {size:,} bytes, and no process takes so long an argument or variable"
+        raise problem(words, allowed=f"{TEXT_BYTES:,} at most", fix="put it into a file that is read")
     return value
 
 
-Text = Annotated[str, Strict(), AfterValidator(_without_zero)]
+Text = Annotated[str, Strict(), AfterValidator(_of_a_process)]
 
 
 def _program(value: str) -> str:

@@ -10,19 +10,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from infra.components import pool_nodes
 from infra.errors import Problem, nearest
 from infra.in_cluster import volume
 from infra.in_cluster.secret import DRIVER, SecretSpec
 from infra.in_cluster.volume import VolumeSpec
-from infra.spec import Name, pattern
+from infra.spec import Name, pattern, problem
+
+KERNEL = ("proc", "sys", "dev")
+"""Folders that are the kernel's: a container with something mounted in /proc does not begin, and one without its own /dev has no chips.
+Source: opencontainers/runc, `checkProcMount`, read 2026-11."""
+
+
+def _free(value: str) -> str:
+    if value.split("/")[1] in KERNEL:
+        raise problem("is the kernel's, in a container too", allowed="for example /models")
+    return value
+
 
 Folder = Annotated[
     str,
     StringConstraints(strict=True, max_length=200),
     pattern(r"(?:/[A-Za-z0-9][A-Za-z0-9._-]*)+", "is no folder of a container", "/models"),
+    AfterValidator(_free),
 ]
 Folders = dict[Name, Folder]
 """Names of volumes or secrets, and where a container sees each."""

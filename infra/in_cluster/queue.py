@@ -188,8 +188,9 @@ class Queues(pulumi.ComponentResource):
 
 
 def flavor_name(place: Place) -> str:
+    """With a dot, which no key has: a pool may be called as a class is."""
     pool, other = place
-    return pool or f"class-{other}"
+    return pool or f"class.{other}"
 
 
 def flavor(place: Place, room: Room, placement: Placement) -> dict[str, Any]:

@@ -34,6 +34,8 @@ CERTIFICATES = "networking.gke.io/cert-manager-certs"
 """Option of a listener that names certificates of Certificate Manager, in the region of the gateway. Maps of certificates are for global
 gateways only. Source: https://cloud.google.com/kubernetes-engine/docs/how-to/secure-gateway, read 2026-11."""
 ALL = 100
+BACKENDS_MAX = 16
+"""Services of one beginning. Source: `HTTPRouteRule.backendRefs` of kubernetes-sigs/gateway-api, v1, read 2026-11."""
 
 Host = Annotated[
     str,
@@ -70,7 +72,7 @@ class RouteSpec(Spec):
     certificate: CertificateName | None = None
     """A certificate of Certificate Manager in the project and region, by its name, which callers see. (default: none, and requests are not
     encrypted on their way: only inside)"""
-    paths: Annotated[dict[Prefix, dict[Name, Percent]], Field(min_length=1, max_length=16)]
+    paths: Annotated[dict[Prefix, Annotated[dict[Name, Percent], Field(max_length=BACKENDS_MAX)]], Field(min_length=1, max_length=16)]
     """Services by the beginnings of paths, each with its share of the requests in percent, together 100. The longest beginning counts."""
 
     @model_validator(mode="after")
@@ -109,12 +111,12 @@ def problems(
     for name, spec in routes.items():
         found = []
         if spec.namespace not in namespaces:
-            allowed = ", ".join(nearest(spec.namespace, namespaces) or namespaces)
+            allowed = ", ".join(nearest(spec.namespace, namespaces) or namespaces) or "there is none"
             found.append(Problem("namespace", f"{spec.namespace} is no key of the namespaces", allowed))
         for path, shares in spec.paths.items():
             for key in shares:
                 if key not in services:
-                    allowed = ", ".join(nearest(key, services) or services)
+                    allowed = ", ".join(nearest(key, services) or services) or "there is none"
                     found.append(Problem(f"paths.{path}.{key}", "is no key of the services", allowed))
         if proxies is None:
             fix = f"write `accelform:network: {{ proxy_cidr: 10.0.16.0/23 }}` in the file of stack {region_stack}"

@@ -18,11 +18,11 @@ from infra.components.images import Image
 from infra.components.model import SERVERS, Route, Text, Variable
 from infra.components.placement import Placement
 from infra.errors import Problem, ProblemsError
-from infra.in_cluster import service_objects
+from infra.in_cluster import mounts, service_objects
 from infra.in_cluster.account import READS, Account
 from infra.in_cluster.mounts import Folders
 from infra.in_cluster.service_objects import Place
-from infra.in_cluster.service_parts import Folder, MountPath, ScaleSpec
+from infra.in_cluster.service_parts import Folder, ScaleSpec
 from infra.kubernetes import Object
 from infra.spec import Name, Number, Spec, WholeNumber, pattern, problem
 from workloads.contract import ServeSettings
@@ -114,7 +114,7 @@ class ServiceSpec(Spec):
     """A policy of Cloud Armor in the project and region, by its name, which says who may ask by a route. (default: whoever reaches it)"""
     priority: Name | None = None
     """Key of `priorities`: who goes where there is no room for all. (default: none, which is 0)"""
-    folders: dict[MountPath, Folder] = {}
+    folders: dict[mounts.Folder, Folder] = {}
     """Folders of the models bucket that the container sees as its own, read only: by the path there."""
     volumes: Folders = {}
     """Keys of `volumes`, and where the container sees each."""

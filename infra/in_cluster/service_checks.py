@@ -125,7 +125,8 @@ def _keys(spec: ServiceSpec, around: Around) -> Iterator[Problem]:
         ("compute_class", spec.compute_class, "compute_classes", list(around.classes)),
     ):
         if value is not None and value not in known:
-            yield Problem(key, f"{value} is no key of the {where}", ", ".join(nearest(value, known) or known), "" if known else "write one")
+            allowed = ", ".join(nearest(value, known) or known) or "there is none"
+            yield Problem(key, f"{value} is no key of the {where}", allowed, "" if known else "write one")
     yield from _of_mounts(spec, around)
     if spec.program and not spec.image and spec.program.image not in around.images:
         image = spec.program.image

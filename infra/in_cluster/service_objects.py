@@ -82,9 +82,12 @@ def selector(name: str, group: bool) -> dict[str, str]:
     return {GROUP: name, INDEX: "0"} if group else {NAME: name}
 
 
+LEADERS = "-leaders"
+
+
 def service_name(name: str, group: bool) -> str:
     """Name of the service of Kubernetes. A LeaderWorkerSet makes one of its own name, by which its pods find each other."""
-    return f"{name}-leaders" if group else name
+    return f"{name}{LEADERS}" if group else name
 
 
 # Pods.

@@ -29,11 +29,6 @@ Folder = Annotated[
     ),
     AfterValidator(_folder),
 ]
-MountPath = Annotated[
-    str,
-    StringConstraints(strict=True, max_length=200),
-    pattern(r"(?:/[A-Za-z0-9][A-Za-z0-9._-]*)+", "is no folder of a container", "/models"),
-]
 Metric = Annotated[
     str,
     StringConstraints(strict=True, max_length=200),

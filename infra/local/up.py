@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import stack_kinds
-from infra.check import StackFile
+from infra import apps_beside, stack_kinds, yaml_file
+from infra.apps import AppsSpec
+from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
-from infra.errors import AccelformError, ExitCode, MachineError
+from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine.call import call, export, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
+from infra.refusals import NAMESPACE
 from infra.sandbox import process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
@@ -106,6 +108,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
         check_stack_name(stack.stack)
     specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
     _check_before(specs, standing(Home.of(root)))
+    _check_apps(stacks, specs, standing(Home.of(root)))
     place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
@@ -129,6 +132,30 @@ def _check_before(specs: Mapping[str, FileSpec], standing: Container[str]) -> No
                 raise MachineError(f"stack {stack} reads stack {before}, which is not up\n  fix: accelform up {before} {stack}")
 
 
+def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], standing: Container[str]) -> None:
+    """
+    What stands in a cluster fits what becomes of the cluster, also where only the region is brought up; and no two hold the same in it.
+
+    Raises:
+        SpecError: The file of what stands there names what the region's file no longer has, or two stacks hold the same.
+    """
+    apps = {stack: spec for stack, spec in specs.items() if isinstance(spec, AppsSpec)}
+    paths = {one.stack: one.path for one in stacks}
+    for folder in dict.fromkeys(path.parent for path in paths.values()):
+        for one in stack_files([], folder):
+            if one.stack in standing and one.stack not in paths and _lives_in(one.path) in specs:
+                apps[one.stack], paths[one.stack] = AppsSpec.load(one.path), one.path
+    for stack, spec in apps.items():
+        if found := list(apps_beside.problems(stack, spec, apps)):
+            raise SpecError(str(paths[stack]), found)
+
+
+def _lives_in(path: Path) -> str:
+    """Stack whose cluster a file's stack lives in, whatever else is wrong with the file; empty where it says none."""
+    config = yaml_file.read(path).data.get("config")
+    return str(config.get(f"{NAMESPACE}region_stack", "")) if isinstance(config, dict) else ""
+
+
 def last_first(place: Place, stacks: Sequence[str]) -> list[str]:
     """
     The stacks in the order in which they are taken away: what lives in a cluster before the cluster, regions before their foundation.
@@ -137,8 +164,8 @@ def last_first(place: Place, stacks: Sequence[str]) -> list[str]:
         MachineError: Something that stays reads one that would go.
     """
     reads = {stack: references(_state(place, stack)) for stack in standing(place.home)}
-    for stack, read in reads.items():
-        if stack not in stacks and (gone := sorted(read & set(stacks))):
+    for stack, others in reads.items():
+        if stack not in stacks and (gone := sorted(others & set(stacks))):
             raise MachineError(f"stack {stack} reads stack {gone[0]}\n  fix: accelform down {' '.join([*stacks, stack])}")
     return in_turn(stacks, reads)
 
@@ -269,7 +296,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
         UpdateError: The engine or the cloud refused.
     """
     started = time.monotonic()
-    result = Result(stack, recovered=recovered(place, stack, progress))
+    result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     try:
@@ -388,8 +415,14 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False) -> list[str]:
-    """Mends what a killed run left, and says what that was. With *forget*, what cannot be told is taken as not made."""
+def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+    """
+    Mends what a killed run left, and says what that was.
+
+    Args:
+        forget: Whether what cannot be told is taken as not made.
+        env: What the engine is told besides, such as `GONE`.
+    """
     note = _note(place, stack)
     begun = json.loads(note.read_text(encoding="utf-8")) if note.exists() else []
     done = recover.recover(
@@ -404,7 +437,7 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:

@@ -54,14 +54,14 @@ GLOBAL_TYPES = {
 }
 """Types without a place of their own, and why. A type that is neither here nor says its place is a finding."""
 
+WISHES = {"gcp:cloudquota/sQuotaPreference:SQuotaPreference": "dimensions"}
+"""The input of a type that says what is asked for, in whatever place: nothing of the stack stands there, nor reads from there."""
 SAID_DEEPER = {
     "gcp:pubsub/topic:Topic": "messageStoragePolicy.allowedPersistenceRegions",
     "gcp:secretmanager/secret:Secret": "replication.userManaged.replicas",
 }
 """Types that are global by name, and keep what they hold where a list of theirs says; without one, anywhere."""
 
-WISHES = {"gcp:cloudquota/sQuotaPreference:SQuotaPreference": "dimensions"}
-"""The input of a type that says what is asked for, in whatever place: nothing of the stack stands there, nor reads from there."""
 WORDS_OF_PEOPLE = frozenset({"labels", "userLabels", "description", "displayName"})
 """Inputs that refer to nothing, whatever they look like."""
 FREE_KEYS = frozenset({"annotations", "env", "metadata", "metadataStartupScript"})

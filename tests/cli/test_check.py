@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
+
+from infra.exceptions import ExceptionSpec
 
 Accelform = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
@@ -138,6 +141,15 @@ def test_an_exception_holds_until_its_day_and_no_longer(
     ran = accelform("check", str(path))
     assert ran.code == 3
     assert "the exception of same-region for astray ended on 2026-12-31" in ran.out
+
+
+@pytest.mark.parametrize(
+    "until", [0, 4_102_444_800, "1798761600", "2027-01-01T00:00:00", dt.datetime(2027, 1, 1, 12, tzinfo=dt.UTC), "2027-1-1", True]
+)
+def test_the_day_of_an_exception_is_a_day(until: object) -> None:
+    """And nothing that can be made one: the rules in the engine read the file's own words."""
+    with pytest.raises(ValidationError, match="is not a date"):
+        ExceptionSpec.model_validate({"rule": "same-region", "resource": "x", "until": until, "because": "it moves before the new year"})
 
 
 def test_an_exception_names_a_rule_and_why(accelform: Accelform, base: dict[str, Any], stack_file: Any) -> None:

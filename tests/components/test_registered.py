@@ -111,6 +111,7 @@ def plan(load: Load) -> Callable[..., RegisterPlan]:
         ),
         ({"jobs": {"train": NIGHTLY | {"args": ["a", "b\0c"]}}}, "jobs.train.args.1", "has a zero byte"),
         ({"jobs": {"train": NIGHTLY | {"env": {"A": "\0"}}}}, "jobs.train.env.A", "has a zero byte"),
+        ({"jobs": {"train": NIGHTLY | {"env": {"A": 70_000 * "é"}}}}, "jobs.train.env.A", "is 140,000 bytes"),
         ({"models": {"recommender": MODEL | {"args": ["\0"]}}}, "models.recommender.args.0", "has a zero byte"),
     ],
 )

@@ -313,3 +313,13 @@ def test_fails_with_what_a_pod_may_not_mount(refused: Refused) -> None:
     assert "jobs.train.secrets.tokens" not in found  # whoever mounts it may read it
     assert "toke is no key of secrets | tokens" in found["jobs.train.secrets.toke"]
     assert "there may be 4 pods" in found["jobs.train.volumes.disk"]
+
+
+def test_a_name_by_which_leaders_are_found_is_taken(refused: Refused) -> None:
+    """A group's leaders answer at `NAME-leaders`: a job of that name would make the same, by its JobSet even unseen."""
+    served = {"namespace": "training", "image": IMAGE, "port": 80, "health_route": "/", "cpu": 1, "memory_gib": 1}
+    job = {"namespace": "training", "image": IMAGE, "command": ["x"], "cpu": 1, "memory_gib": 1, "max_run_minutes": 9}
+    jobs = {"chat-leaders": job, "fleet-leaders": job, "others-leaders": job}
+    services = {"chat": served, "others": served | {"namespace": "others"}}
+    found = refused(REGION, namespaces=HERE["namespaces"], services=services, jobs=jobs)
+    assert found.keys() == {"jobs.chat-leaders"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from infra import stack_kinds
 from infra.catalog.gpu_machines import by_machine_type
@@ -109,6 +109,15 @@ def test_fails_what_pods_cannot_mount() -> None:
     assert "is in the namespace serving" in found["secrets.tokens"]
     assert found["volumes"] == "mounts two things at /a"
     assert not list(mounts.problems({"models": "/a"}, {"tokens": "/b"}, OF, namespace="serving", copies=9))
+
+
+@pytest.mark.parametrize("path", ["/proc", "/proc/1/fd", "/sys", "/dev/shm", "/", "/a//b", "/../etc"])
+def test_folders_of_the_kernel_are_no_place_to_mount_at(path: str) -> None:
+    """A container with one of them in the way does not begin, or sees no chips. What is only called alike is allowed."""
+    folders = TypeAdapter(mounts.Folders)
+    with pytest.raises(ValidationError):
+        folders.validate_python({"cache": path})
+    assert folders.validate_python({"cache": "/processed"}) == {"cache": "/processed"}
 
 
 @pytest.mark.parametrize(

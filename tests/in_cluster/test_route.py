@@ -64,6 +64,7 @@ OWN: list[tuple[dict[str, Any], str, str]] = [
     (SHOP | {"paths": {"/": {"a": -1, "b": 100}}}, "paths./.a", "0"),
     (SHOP | {"paths": {"/": {}}}, "paths./", "makes 0 percent"),
     (SHOP | {"paths": {}}, "paths", "1"),
+    (SHOP | {"paths": {"/": {f"a{number}": 5 for number in range(20)}}}, "paths./", "at most 16"),
     (SHOP | {"paths": {"v1": {"a": 100}}}, "paths.v1", "is no beginning of a path"),
     (SHOP | {"paths": {"/v1/": {"a": 100}}}, "paths./v1/", "is no beginning of a path"),
     (SHOP | {"hosts": ["Shop.example"]}, "hosts.0", "in small letters"),

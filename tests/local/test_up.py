@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,9 +11,11 @@ import httpx
 import pytest
 
 from infra.apps import AppsSpec
-from infra.errors import MachineError
+from infra.check import StackFile
+from infra.errors import MachineError, SpecError
 from infra.local import up
 from infra.sandbox import process
+from infra.stack import StackSpec
 
 STORAGE = "storage.googleapis.com"
 
@@ -79,7 +81,7 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
     with pytest.raises(MachineError, match="fix: accelform down there a-apps"):
         up.last_first(place, ["there"])
 
-    apps = cast(AppsSpec, AppsSpec.model_construct(region_stack="there"))
+    apps = AppsSpec.model_construct(region_stack="there")
     up._check_before({"a-apps": apps}, ["there"])
     with pytest.raises(MachineError, match="fix: accelform up there a-apps"):
         up._check_before({"a-apps": apps}, ["elsewhere"])
@@ -99,3 +101,31 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
 def test_stacks_go_after_those_that_read_them(stacks: list[str], reads: dict[str, set[str]], order: list[str]) -> None:
     """Of a circle, none waits for ever."""
     assert up.in_turn(stacks, reads) == order
+
+
+def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
+    """Also where only the region is brought up: the file beside it, of what stands there, no longer fits. What does not stand is left alone."""
+    region = base | {"accelform:region": "us-central1", "accelform:clusters": {"main": {"mode": "standard"}}}
+    own = ("gcp:project", "accelform:schema", "accelform:region", "accelform:environment", "accelform:owner")
+    ladder = {"machine_type": "g2-standard-8", "provisioning": ["spot"], "max_nodes": 1, "node_pools": ["l4"]}
+    apps = {key: region[key] for key in own} | {"accelform:kind": "apps", "accelform:region_stack": "there"}
+    stack_file(apps | {"accelform:compute_classes": {"any": ladder}}, "there-apps")
+    there = [StackFile("there", stack_file(region, "there"))]
+    up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there"])
+    with pytest.raises(SpecError, match="l4 is no node pool of the cluster"):
+        up._check_apps(there, {"there": StackSpec.load(there[0].path)}, ["there", "there-apps"])
+
+
+def test_what_a_stopped_run_left_in_a_cluster_that_is_gone_holds_no_destroy_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A run in a cluster that does not answer fails, and is looked at anew by the next: where that destroys, nothing is asked of it."""
+    asked: list[tuple[list[str], object]] = []
+    monkeypatch.setattr(up.recover, "recover", lambda *_, **__: SimpleNamespace(lines=list))
+    monkeypatch.setattr(up, "_pulumi", lambda place, arguments, what, env=None: asked.append((arguments[:1], env)))
+    home = SimpleNamespace(folder=tmp_path, project=tmp_path)
+    place = cast(up.Place, SimpleNamespace(home=home, engine=None, sandbox=SimpleNamespace(base="")))
+    (tmp_path / "begun").mkdir()
+    (tmp_path / "begun" / "apps").write_text("[]")
+    progress = cast(up.Progress, SimpleNamespace(say=lambda text: None))
+    [said] = up.recovered(place, "apps", progress, env=up.GONE)
+    assert (asked, "looked at everything anew" in said) == ([(["refresh"], up.GONE)], True)
+    assert not list((tmp_path / "begun").iterdir())
