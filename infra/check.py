@@ -143,7 +143,8 @@ def stack_files(names: Sequence[str], folder: Path) -> list[StackFile]:
     Raises:
         SpecError: A name has no file, a path is not named like a stack file, or the folder holds none.
     """
-    known = {match[1]: path for path in sorted(folder.glob("Pulumi.*.yaml")) if (match := FILE.fullmatch(path.name))}
+    paths = sorted(folder.glob("Pulumi.*.yaml")) if _is(folder.is_dir) else []
+    known = {match[1]: path for path in paths if (match := FILE.fullmatch(path.name))}
     if not names:
         if not known:
             raise SpecError(str(folder), [Problem("", "holds no stack file", "Pulumi.<stack>.yaml", "write one: accelform init")])

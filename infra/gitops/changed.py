@@ -7,6 +7,7 @@ out too many would find out at night, whoever takes one too many waits a minute.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ def touched(folder: Path, ref: str | None) -> Stacks:
     """
     commit = None if ref is None else Commit.at(ref, folder)
     before = [match[1] for name in commit.files(folder) if (match := FILE.fullmatch(name))] if commit else []
-    here = any(FILE.fullmatch(path.name) for path in folder.glob("Pulumi.*.yaml"))
+    here = os.path.isdir(folder) and any(FILE.fullmatch(path.name) for path in folder.glob("Pulumi.*.yaml"))
     files = stack_files([], folder) if here or not before else []
     configs = {file.stack: _config(file.path) for file in files}
     if commit is None:

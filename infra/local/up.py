@@ -164,8 +164,8 @@ def last_first(place: Place, stacks: Sequence[str]) -> list[str]:
         MachineError: Something that stays reads one that would go.
     """
     reads = {stack: references(_state(place, stack)) for stack in standing(place.home)}
-    for stack, read in reads.items():
-        if stack not in stacks and (gone := sorted(read & set(stacks))):
+    for stack, others in reads.items():
+        if stack not in stacks and (gone := sorted(others & set(stacks))):
             raise MachineError(f"stack {stack} reads stack {gone[0]}\n  fix: accelform down {' '.join([*stacks, stack])}")
     return in_turn(stacks, reads)
 

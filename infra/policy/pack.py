@@ -73,9 +73,12 @@ def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation]
         if not region and rule.name == "same-region":
             report("accelform:region: is not set: without it nothing can be held to one region", None)
             return
+        resource = declared(args)
+        if next(rule.find(resource, region or ""), None) is None:  # most resources: what overrules a finding is read for one only
+            return
         if excepted.covers(excepted.parse(config.get("exceptions")), rule.name, args.name, excepted.this_day()):
             return
-        for broken in find(rule, declared(args), region or "", confirmed.parse(config.get("confirmed"))):
+        for broken in find(rule, resource, region or "", confirmed.parse(config.get("confirmed"))):
             report(f"{broken}\n  fix: {rule.remediation}", None)
 
     return validate

@@ -98,6 +98,8 @@ def test_fails_on_a_ref_that_is_no_commit(ref: str, checkout: tuple[Path, Git]) 
         changed.touched(checkout[0] / "stacks", ref)
 
 
-def test_fails_where_there_never_was_a_stack(checkout: tuple[Path, Git]) -> None:
+@pytest.mark.parametrize("name", ["infra", "nowhere", "x" * 5000, "Pulumi.yaml"])
+def test_fails_where_there_never_was_a_stack(name: str, checkout: tuple[Path, Git]) -> None:
+    """Not even a folder."""
     with pytest.raises(SpecError, match="holds no stack file"):
-        changed.touched(checkout[0] / "infra", None)
+        changed.touched(checkout[0] / name, None)

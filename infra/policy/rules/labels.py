@@ -32,6 +32,7 @@ NONE = frozenset(
         "accelform:vertex:DeployedModels",
         "gcp:billing/budget:Budget",
         "gcp:cloudscheduler/job:Job",
+        "gcp:cloudquota/sQuotaPreference:SQuotaPreference",
         "gcp:compute/firewall:Firewall",
         "gcp:compute/instanceGroupManager:InstanceGroupManager",  # its machines carry those of their template
         "gcp:compute/network:Network",
