@@ -119,7 +119,7 @@ def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, A
 def test_what_a_stopped_run_left_in_a_cluster_that_is_gone_holds_no_destroy_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A run in a cluster that does not answer fails, and is looked at anew by the next: where that destroys, nothing is asked of it."""
     asked: list[tuple[list[str], object]] = []
-    monkeypatch.setattr(up.recover, "recover", lambda *_, **__: SimpleNamespace(lines=list))
+    monkeypatch.setattr("infra.local.recover.recover", lambda *_, **__: SimpleNamespace(lines=list))
     monkeypatch.setattr(up, "_pulumi", lambda place, arguments, what, env=None: asked.append((arguments[:1], env)))
     home = SimpleNamespace(folder=tmp_path, project=tmp_path)
     place = cast(up.Place, SimpleNamespace(home=home, engine=None, sandbox=SimpleNamespace(base="")))
