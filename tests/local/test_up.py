@@ -96,7 +96,7 @@ def test_fails_where_what_lives_in_a_cluster_would_outlive_it_or_come_before_it(
         (["a", "b", "c"], {"a": {"b"}, "b": {"a"}}, ["b", "a", "c"]),
         ([], {}, []),
     ],
-    ids=str,
+    ids=["chain", "nothing read", "one that is not named", "circle", "none"],
 )
 def test_stacks_go_after_those_that_read_them(stacks: list[str], reads: dict[str, set[str]], order: list[str]) -> None:
     """Of a circle, none waits for ever."""
