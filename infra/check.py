@@ -15,6 +15,7 @@ from infra.declared import UNKNOWN, Declared
 from infra.errors import Problem, SpecError, nearest
 
 if TYPE_CHECKING:
+    from infra.apps import AppsSpec
     from infra.components.budget import BudgetSpec
     from infra.components.job import JobSpec
     from infra.confirmed import ConfirmedSpec
@@ -44,6 +45,16 @@ class Checked:
     file: StackFile
     spec: FileSpec
     resources: list[Declared]
+
+    @property
+    def apps(self) -> AppsSpec | None:
+        """The spec, where the stack holds what lives in a cluster. Its modules are imported for no other."""
+        if self.spec.kind != "apps":
+            return None
+        from infra.apps import AppsSpec
+
+        assert isinstance(self.spec, AppsSpec)
+        return self.spec
 
     @property
     def region(self) -> StackSpec | None:
@@ -88,13 +99,12 @@ class Checked:
     @cached_property
     def warnings(self) -> list[Found]:
         """What is allowed, and may be meant otherwise."""
-        from infra.apps import AppsSpec
         from infra.components import job, pool_checks, registered
-        from infra.in_cluster import cluster_job, compute_class, controllers
-        from infra.policy.excepted import this_day
 
-        if isinstance(self.spec, AppsSpec):
-            apps = self.spec
+        if apps := self.apps:
+            from infra.in_cluster import cluster_job, compute_class, controllers
+            from infra.policy.excepted import this_day
+
             return [
                 *self._exceptions(),
                 *compute_class.warnings(apps.compute_classes, apps.region, apps.confirmations),
@@ -129,10 +139,9 @@ class Checked:
     @cached_property
     def estimate(self) -> Estimate:
         """What it costs a month."""
-        from infra.apps import AppsSpec
         from infra.cost.estimate import estimate
 
-        autopilot = isinstance(self.spec, AppsSpec) and not self.spec.cluster_spec.own_nodes
+        autopilot = bool(self.apps and not self.apps.cluster_spec.own_nodes)
         return estimate(self.resources, self.spec.usage, region=self.spec.region, autopilot=autopilot)
 
 

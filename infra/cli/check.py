@@ -46,15 +46,14 @@ def _checked(file: StackFile, apps: dict[str, AppsSpec]) -> Checked | SpecError:
     Args:
         apps: Stacks in clusters that were checked before: this one is added.
     """
-    from infra import apps_beside
-    from infra.apps import AppsSpec
-
     try:
         checked = check(file)
-        if isinstance(checked.spec, AppsSpec):
-            if found := list(apps_beside.problems(file.stack, checked.spec, apps)):
+        if spec := checked.apps:
+            from infra import apps_beside
+
+            if found := list(apps_beside.problems(file.stack, spec, apps)):
                 raise SpecError(str(file.path), found)
-            apps[file.stack] = checked.spec
+            apps[file.stack] = spec
     except SpecError as error:
         return error
     return checked

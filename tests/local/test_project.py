@@ -56,7 +56,7 @@ def test_the_copy_says_what_the_file_says_and_where_the_sandbox_is(
     assert config["gcp:computeCustomEndpoint"] == f"{BASE}/compute.googleapis.com/compute/beta/"
     cloud, rest = cloud_of(config, {})
     assert cloud.name == "sandbox"
-    assert StackSpec.load(file) == StackSpec._from_config(rest, project_file(), [])
+    assert StackSpec.load(file) == StackSpec._from_config(rest, project_file(), [], None)
     assert (home.project / "infra").resolve() == checkout / "infra"
 
 

@@ -229,8 +229,8 @@ def test_loads_and_what_was_taken_away_outlive_the_sandbox(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({}, "one of endpoint, node_pool, machine, group, node; got nothing"),
-        ({"pool": 1}, "one of endpoint, node_pool, machine, group, node; got pool"),
+        ({}, "one of endpoint, autoscaler, node_pool, machine, group, node; got nothing"),
+        ({"pool": 1}, "one of endpoint, autoscaler, node_pool, machine, group, node; got pool"),
         ([1], r"one of endpoint, .*; got \[1\]"),
         ({"endpoint": "e", "machine": "m"}, "a load has endpoint, requests_per_second, models"),
         ({"node_pool": pool("tpu")}, "at least one of .* nodes alone"),
