@@ -173,6 +173,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     process.stop(Home.of(tmp_path).sandbox)
 
 
+@pytest.mark.soak
 def test_a_cluster_and_what_lives_in_it_come_up_stay_change_and_go(shop: Shop) -> None:
     """
     Before the cluster is there nothing of it is asked. A second preview and a refresh find nothing. An image changes in place; what a map
