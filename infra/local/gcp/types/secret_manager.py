@@ -11,7 +11,13 @@ SECRET_IAM_MEMBER = ResourceType(
     "gcp:secretmanager/secretIamMember:SecretIamMember",
     "secretManager",
     URL,
-    policy=Policy("secretId", URL, get=("GET", ":getIamPolicy"), set=("POST", ":setIamPolicy")),
+    policy=Policy(
+        "secretId",
+        URL,
+        get=("GET", ":getIamPolicy"),
+        set=("POST", ":setIamPolicy"),
+        get_query={"options.requestedPolicyVersion": "3"},
+    ),
     lifecycle=IamMember,
 )
 
