@@ -115,7 +115,19 @@ class FileSpec(Spec):
         Raises:
             SpecError: With every problem of the file.
         """
-        file = read(path, name)
+        return cls.from_file(read(path, name), path.parent if beside else None)
+
+    @classmethod
+    def from_file(cls, file: YamlFile, folder: Path | None = None) -> Self:
+        """
+        The same of a file that was read already.
+
+        Args:
+            folder: Where the files of other stacks are; None where they are not read.
+
+        Raises:
+            SpecError: With every problem of the file.
+        """
         config = file.data.get("config")
         foreign = [
             Problem(
@@ -133,7 +145,7 @@ class FileSpec(Spec):
             line = file.line_of(("config",))
             missing = Problem("config", "is missing, or is not a mapping of keys", allowed, "write one: accelform init", line)
             raise SpecError(file.name, [*foreign, missing])
-        return cls._from_config(config, file, foreign, path.parent if beside else None)
+        return cls._from_config(config, file, foreign, folder)
 
     @classmethod
     def from_engine(cls, config: Mapping[str, str], name: str, folder: Path | None = None) -> Self:

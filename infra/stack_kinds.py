@@ -13,7 +13,7 @@ from infra.errors import Problem, SpecError, nearest
 from infra.keys import Key
 from infra.refusals import NAMESPACE, show
 from infra.stack_file import KINDS, REGION, FileSpec
-from infra.yaml_file import read
+from infra.yaml_file import YamlFile, read
 
 KEY = f"{NAMESPACE}kind"
 
@@ -26,8 +26,7 @@ def load(path: Path, name: str | None = None) -> FileSpec:
         SpecError: With every problem of the file.
     """
     file = read(path, name)
-    config = file.data.get("config")
-    return spec_of(config if isinstance(config, dict) else {}, file.name, file.line_of(("config", KEY))).load(path, name)
+    return _spec_of_file(file).from_file(file, path.parent)
 
 
 def in_order(files: Sequence[StackFile]) -> list[StackFile]:
@@ -47,9 +46,12 @@ def kind_of(path: Path, name: str | None = None) -> str:
     Raises:
         SpecError: It is no stack file, or of no known kind.
     """
-    file = read(path, name)
+    return str(_spec_of_file(read(path, name)).model_fields["kind"].default)
+
+
+def _spec_of_file(file: YamlFile) -> type[FileSpec]:
     config = file.data.get("config")
-    return str(spec_of(config if isinstance(config, dict) else {}, file.name, file.line_of(("config", KEY))).model_fields["kind"].default)
+    return spec_of(config if isinstance(config, dict) else {}, file.name, file.line_of(("config", KEY)))
 
 
 def from_engine(config: Mapping[str, str], name: str, folder: Path) -> FileSpec:
