@@ -4,43 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from infra.catalog.manifest_schemas import CLUSTER_WIDE
 from infra.local.kubernetes.kubeconfig import FIX
 from infra.provider.server import ProviderError
 
 PACKAGE = "kubernetes"
 CORE = "core"
 RELEASE = "kubernetes:helm.sh/v3:Release"
-OF_CLUSTER = frozenset(
-    {
-        "APIService",
-        "CertificateSigningRequest",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "CSIDriver",
-        "CSINode",
-        "CustomResourceDefinition",
-        "DeviceClass",
-        "FlowSchema",
-        "IngressClass",
-        "IPAddress",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "Node",
-        "PersistentVolume",
-        "PriorityClass",
-        "PriorityLevelConfiguration",
-        "ResourceSlice",
-        "RuntimeClass",
-        "ServiceCIDR",
-        "StorageClass",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-        "VolumeAttachment",
-        "VolumeAttributesClass",
-    }
-)
-"""Kinds of Kubernetes itself that are in no namespace. Source: `kubectl api-resources --namespaced=false`."""
 RENDERED = ("yaml", "kustomize", "helm.sh/v4", "helm.sh/v3:Chart", "helm.sh/v2")
 """Beginnings of what makes objects out of files or charts."""
 OWN_GROUPS = frozenset(
@@ -100,7 +70,7 @@ class Kind(NamedTuple):
     @property
     def of_cluster(self) -> bool:
         """Whether it is known to be in no namespace."""
-        return self.own and self.name in OF_CLUSTER
+        return self.own and self.name in CLUSTER_WIDE
 
     def __str__(self) -> str:
         return f"{self.api_version}/{self.name}"
