@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from infra.confirmed import ConfirmedSpec
     from infra.cost.estimate import Estimate
     from infra.findings import Found
-    from infra.policy.excepted import Excepted
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
     from infra.stack_file import FileSpec
@@ -81,20 +80,22 @@ class Checked:
     def confirmed(self) -> Sequence[ConfirmedSpec]:
         return getattr(self.spec, "confirmed", ())
 
-    @cached_property
+    @property
     def findings(self) -> list[Finding]:
         """Where a rule does not hold."""
-        return self._findings([one.exception for one in self.spec.exceptions])
+        return self._parted[0]
 
-    @cached_property
+    @property
     def excepted(self) -> list[Finding]:
         """Where one does not hold, and need not until a day."""
-        return [one for one in self._findings([]) if one not in self.findings] if self.spec.exceptions else []
+        return self._parted[1]
 
-    def _findings(self, exceptions: Sequence[Excepted]) -> list[Finding]:
-        from infra.policy.rule import check
+    @cached_property
+    def _parted(self) -> tuple[list[Finding], list[Finding]]:
+        from infra.policy.rule import check, parted
 
-        return check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed), exceptions)
+        found = check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed))
+        return parted(found, [one.exception for one in self.spec.exceptions])
 
     @cached_property
     def warnings(self) -> list[Found]:

@@ -69,11 +69,19 @@ def check(
     """Every finding of every rule, in the order of the resources."""
     from infra.policy.rules import RULES
 
-    today = this_day()
-    return [
+    found = [
         Finding(rule.name, resource.name, resource.urn, broken.path, broken.message, rule.remediation)
         for resource in resources
         for rule in RULES
-        if not (exceptions and covers(exceptions, rule.name, resource.name, today))
         for broken in find(rule, resource, region, confirmations)
     ]
+    return parted(found, exceptions)[0]
+
+
+def parted(found: Iterable[Finding], exceptions: Sequence[Excepted]) -> tuple[list[Finding], list[Finding]]:
+    """The findings that stand today, and those that somebody excepted."""
+    today = this_day()
+    parts: tuple[list[Finding], list[Finding]] = ([], [])
+    for one in found:
+        parts[covers(exceptions, one.rule, one.resource, today)].append(one)
+    return parts
