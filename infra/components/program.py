@@ -30,17 +30,22 @@ def _workload(value: str) -> str:
     return value
 
 
-def _folder(value: str) -> str:
-    if any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
-        raise problem("is no folder of the data bucket", allowed="a path without gs://, . and .., for example clicks/")
-    return value
+def in_bucket(bucket: str, example: str) -> AfterValidator:
+    """A refusal of paths that lead out of a bucket, or nowhere."""
+
+    def check(value: str) -> str:
+        if any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
+            raise problem(f"is no folder of the {bucket} bucket", allowed=f"a path without gs://, . and .., for example {example}")
+        return value
+
+    return AfterValidator(check)
 
 
 Folder = Annotated[
     str,
     StringConstraints(strict=True, max_length=500),
     pattern(r"[A-Za-z0-9][A-Za-z0-9._=/-]*", "is no folder of the data bucket (letters, digits, . _ = - and /)", "clicks/"),
-    AfterValidator(_folder),
+    in_bucket("data", "clicks/"),
 ]
 DataName = Annotated[
     str,

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
+from infra.components.program import in_bucket
 from infra.errors import Problem, ProblemsError
-from infra.spec import Number, Spec, WholeNumber, pattern, problem
+from infra.spec import Number, Spec, WholeNumber, pattern
 
 LIVE_ROUTE, METRICS_ROUTE = "/healthz", "/metrics"
 """Paths of our own servers, beside those of the contract."""
-
-
-def _folder(value: str) -> str:
-    if any(part in ("", ".", "..") for part in value.rstrip("/").split("/")):
-        raise problem("is no folder of the models bucket", allowed="a path without gs://, . and .., for example recommender/7/")
-    return value
 
 
 Folder = Annotated[
@@ -27,7 +22,7 @@ Folder = Annotated[
         "is no folder of the region's models bucket, without gs:// (letters, digits, . _ = - and /)",
         "recommender/7/",
     ),
-    AfterValidator(_folder),
+    in_bucket("models", "recommender/7/"),
 ]
 Metric = Annotated[
     str,
