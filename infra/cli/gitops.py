@@ -152,7 +152,7 @@ def drift(folder: Path, *, run_url: str) -> int:
 
 def _folder(folder: Path, root: Path) -> Path:
     """The stack files that are meant: those of the checkout, unless another folder is named."""
-    from infra.cli.app import STACKS
+    from infra.cli.arguments import STACKS
 
     return root / STACKS if folder == STACKS else folder
 

@@ -178,7 +178,7 @@ def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     """The checkout that we are in, and the stack files that are meant: those of its own folder, unless another is named."""
     from infra import stack_kinds
     from infra.check import stack_files
-    from infra.cli.app import STACKS
+    from infra.cli.arguments import STACKS
     from infra.local import project
 
     root = project.checkout(Path.cwd())

@@ -1,0 +1,72 @@
+"""Commands that bring stacks up on this machine and take them away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from infra.cli.arguments import STACKS, AsJson, Folder, Stacks, Standing
+
+app = typer.Typer()
+
+
+@app.command()
+def up(
+    stacks: Stacks = None,
+    release: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ENDPOINT", help="End the holds on this endpoint first; `all` for every one. Repeatable."),
+    ] = None,
+    allow_replace: Annotated[
+        list[str] | None,
+        typer.Option("--allow-replace", metavar="POOL", help="A node pool that may be deleted and made anew. Repeatable."),
+    ] = None,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Bring stacks up on this machine, by the real engine, in a local Google Cloud: no account, no cost.
+
+    What a project has once first, then regions, then what lives in their clusters.
+    """
+    from infra.cli import up as command
+
+    asked = {"release": release or [], "allow_replace": allow_replace or []}
+    raise typer.Exit(command.run(stacks or [], folder, **asked, as_json=as_json))
+
+
+@app.command()
+def down(
+    stacks: Standing = None,
+    force: Annotated[bool, typer.Option("--force", help="Do not destroy: drop the sandbox with all that stands in it.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Take away what `up` made on this machine, and show that nothing is left.
+
+    What lives in clusters first, then their regions, then what a project has once.
+    """
+    from infra.cli import up as command
+
+    raise typer.Exit(command.down(stacks or [], force=force, as_json=as_json))
+
+
+@app.command()
+def recover(
+    stacks: Standing = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Take a create of which nobody can tell as not done.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Mend stacks of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
+    from infra.cli import up as command
+
+    raise typer.Exit(command.recover(stacks or [], forget=forget, as_json=as_json))
+
+
+@app.command()
+def env(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False) -> None:
+    """Print what a shell needs so that plain `pulumi` works against the sandbox: eval "$(accelform env)"."""
+    from infra.cli import up as command
+
+    raise typer.Exit(command.env(stacks or [], folder, as_json=as_json))
