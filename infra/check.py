@@ -116,6 +116,7 @@ class Checked:
             return self._exceptions()
         return [
             *self._exceptions(),
+            *spec.unheard(),
             *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
             *pool_checks.warnings(spec.node_pools, spec.allow_replace),

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -40,6 +41,8 @@ CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.]
 """Holds and journals. See `names.holds`."""
 REFERENCE = "pulumi:pulumi:StackReference"
 BUCKET = "gcp:storage/bucket:Bucket"
+LOCKED = ("gcp:container/cluster:Cluster", "gcp:cloudrunv2/job:Job")
+"""Types that the provider does not delete while their own state says `deletionProtection`."""
 POOL = "accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::"
 """What the URN of a pool with accelerators holds."""
 
@@ -299,6 +302,7 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
     unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
     _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
     except ProviderError as error:
@@ -317,6 +321,25 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     result.changes = done.changes
     result.seconds = time.monotonic() - started
     return result
+
+
+def _unlock(place: Place, stack: str) -> None:
+    """Takes the providers' own protection back, which is in the state alone: an update would ask the stack file."""
+    state = _state(place, stack) or {}
+    locked = [
+        values
+        for one in state.get("deployment", {}).get("resources", [])
+        for values in (one.get("inputs", {}), one.get("outputs", {}))
+        if one["type"] in LOCKED and values.get("deletionProtection")
+    ]
+    if not locked:
+        return
+    for values in locked:
+        values["deletionProtection"] = False
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(state, file)
+        file.flush()
+        _pulumi(place, ["stack", "import", "--file", file.name, "--stack", stack], f"stack {stack}: its clusters cannot be unlocked")
 
 
 def _buckets(place: Place, stack: str) -> set[str]:

@@ -90,13 +90,13 @@ def report(
 def explain(
     topic: Annotated[
         str | None,
-        typer.Argument(help="A key such as tpu_slices.zone; or: stack, rules, exit-codes. (default: every key)"),
+        typer.Argument(help="A key such as tpu_slices.zone; or: stack, environment, rules, exit-codes. (default: every key)"),
     ] = None,
     stacks: Stacks = None,
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a key of the stack file, a stack with all its defaults, the rules, or the exit codes."""
+    """Explain a key of the stack file, a stack with all its defaults, what an environment decides, the rules, or the exit codes."""
     from infra.cli import explain as command
 
     raise typer.Exit(command.run(topic, stacks or [], folder, as_json=as_json))
