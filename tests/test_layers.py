@@ -22,6 +22,7 @@ LEVELS = [
         "accelform",
         "queued_nodes",
         "documents",
+        "wire",
     },
     {"spec", "job_plan", "planned_jobs"},
     {"catalog"},
