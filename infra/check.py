@@ -93,8 +93,9 @@ class Checked:
     @cached_property
     def _parted(self) -> tuple[list[Finding], list[Finding]]:
         from infra.policy.rule import check, parted
+        from infra.policy.said import Said
 
-        found = check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed))
+        found = check(self.resources, self.spec.region, Said(tuple(one.confirmation for one in self.confirmed)))
         return parted(found, [one.exception for one in self.spec.exceptions])
 
     @cached_property

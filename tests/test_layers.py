@@ -24,6 +24,7 @@ LEVELS = [
         "documents",
         "environments",
         "answering",
+        "wire",
     },
     {"spec", "job_plan", "planned_jobs"},
     {"catalog"},
