@@ -29,6 +29,7 @@ KEYS = {
     "local_ssds": ("machine_type", "accelerator_type"),
     "machine_prices": ("item", "region", "provisioning"),
     "transfer": ("service", "path", "continent"),
+    "usual_times": ("type", "operation"),
     "vertex_machines": ("machine_type", "accelerator"),
     "vertex_markup": ("machines", "region", "use"),
     "vertex_regions": ("accelerator", "region"),
