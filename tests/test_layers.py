@@ -32,7 +32,7 @@ LEVELS = [
     {"clouds", "components", "in_cluster", "cost", "policy", "provider"},
     {"confirmed", "exceptions", "stack", "stack_file", "apps", "foundation", "keys", "refusals", "yaml_file", "one_project", "collect", "operate"},
     {"program", "apps_program", "apps_training", "foundation_program"},
-    {"check", "stack_kinds", "twice", "apps_beside"},
+    {"check", "stack_kinds", "twice", "apps_beside", "whole_project"},
     {"report"},
     {"local"},
     {"gitops"},
