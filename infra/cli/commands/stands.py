@@ -6,9 +6,27 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.arguments import STACKS, AsJson, Folder, Stacks, Standing
+from infra.cli.arguments import STACKS, AsJson, Folder, InGoogle, Stacks, Standing
 
 app = typer.Typer()
+
+
+@app.command()
+def preview(
+    stacks: Stacks = None,
+    cloud: InGoogle = False,
+    full: Annotated[bool, typer.Option("--full", help="A line for each resource, and every line of the cost.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Say on one screen what `up` would do: changes, what is lost, costs, rules, how long it takes.
+
+    Nothing is made or locked, and a stack need not be up. With --cloud by your own `pulumi`, backend and credentials.
+    """
+    from infra.cli import preview as command
+
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, full=full, as_json=as_json))
 
 
 @app.command()
