@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from infra.check import Checked, StackFile
     from infra.cost.against import Difference
     from infra.gitops.changes import Changed
-    from infra.local.engine.events import Outcome
+    from infra.local.engine.events import Outcome, Step
     from infra.local.reach import Reach
     from infra.stack_file import FileSpec
 
@@ -39,6 +39,8 @@ class Previewed:
     """What the engine said; None where it was not asked."""
     waits_for: str = ""
     """The stack that must stand before this one can be looked at."""
+    steps: Sequence[Step] = ()
+    """Each resource that the engine looked at."""
     numbers: Mapping[str, str] = field(default_factory=dict)
     """Endpoints that stand, with their numbers."""
 
@@ -88,10 +90,10 @@ class Previewed:
 
 def run(names: Sequence[str], folder: Path, *, cloud: bool, full: bool, as_json: bool) -> int:
     """Looks at every named stack, even where one of them is wrong; answers the gravest exit code."""
-    root, files = _files(names, folder)
+    root, every = files(names, folder)
     progress = Progress(quiet=as_json)
     results: list[tuple[StackFile, Previewed | AccelformError]] = []
-    for file, result in previews(root, files, progress, cloud=cloud):
+    for file, result in previews(root, every, progress, cloud=cloud):
         results.append((file, result))
         if not as_json:
             show(console(), file, result, full=full)
@@ -108,7 +110,7 @@ def code_of(result: Previewed | AccelformError) -> ExitCode:
     return result.code if isinstance(result, Previewed) else result.exit_code
 
 
-def _files(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
+def files(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     """The checkout that we are in, and the stacks in the order in which they are made."""
     from infra import stack_kinds
     from infra.check import stack_files
@@ -120,29 +122,29 @@ def _files(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
 
 
 def previews(
-    root: Path, files: Sequence[StackFile], progress: Progress, *, cloud: bool
+    root: Path, every: Sequence[StackFile], progress: Progress, *, cloud: bool
 ) -> Iterator[tuple[StackFile, Previewed | AccelformError]]:
     """Each stack in turn; what is wrong with one stops no other."""
     from infra import stack_kinds
 
     specs: dict[str, FileSpec] = {}
     wrong: dict[str, AccelformError] = {}
-    for file in files:
+    for file in every:
         try:
             specs[file.stack] = stack_kinds.load(file.path)
         except AccelformError as error:
             wrong[file.stack] = error
-    right = [file for file in files if file.stack in specs]
+    right = [file for file in every if file.stack in specs]
     from infra.local import reach
 
     if not right:
-        yield from ((file, wrong[file.stack]) for file in files)
+        yield from ((file, wrong[file.stack]) for file in every)
     elif cloud:
         there = reach.theirs(root, [file.stack for file in right], "preview")
-        yield from ((file, wrong.get(file.stack) or _looked(there, file, progress)) for file in files)
+        yield from ((file, wrong.get(file.stack) or _looked(there, file, progress)) for file in every)
     else:
         with reach.ours(root, specs, right, progress) as there:
-            yield from ((file, wrong.get(file.stack) or _looked(there, file, progress, specs[file.stack])) for file in files)
+            yield from ((file, wrong.get(file.stack) or _looked(there, file, progress, specs[file.stack])) for file in every)
 
 
 def _looked(there: Reach, file: StackFile, progress: Progress, spec: FileSpec | None = None) -> Previewed | AccelformError:
@@ -168,7 +170,6 @@ def look(there: Reach, file: StackFile, progress: Progress, spec: FileSpec | Non
     from infra.cost.estimate import estimate
     from infra.gitops import changes
     from infra.gitops.plan import is_component
-    from infra.local.engine.events import Step
     from infra.local.stored import stored
 
     if spec is not None and (missing := [name for name in spec.refers_to if not there.knows(name)]):
@@ -198,6 +199,7 @@ def look(there: Reach, file: StackFile, progress: Progress, spec: FileSpec | Non
         difference(month[0] if before else None, month[1]),
         sum(not is_component(one.type) for one in stands.values()),
         outcome,
+        steps=steps,
         numbers=changes.endpoints(state),
     )
 

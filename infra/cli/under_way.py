@@ -18,7 +18,17 @@ MADE = ("accelform:vertex:", "accelform:tpu:", "accelform:billing:")
 """Resources of this project's own provider; its other types only group others."""
 SHOWN_SECONDS = 2.0
 """What runs for less is not worth a name."""
-TAKES_LONG = "gcp:container/", "gcp:tpu/", "gcp:compute/instance", "gcp:compute/resizeRequest", *MADE
+TAKES_LONG = (
+    "gcp:container/cluster:Cluster",
+    "gcp:container/nodePool:NodePool",
+    "gcp:tpu/v2Vm:V2Vm",
+    "gcp:compute/instance:Instance",
+    "gcp:compute/instanceGroupManager:InstanceGroupManager",
+    "gcp:compute/resizeRequest:ResizeRequest",
+    "gcp:filestore/instance:Instance",
+    "accelform:vertex:DeployedModels",
+    "accelform:tpu:QueuedResource",
+)
 """Types whose operations a person waits for, whether somebody measured them or not."""
 
 
@@ -60,7 +70,8 @@ class UnderWay:
         if not self._total:
             return ""
         longest = self._longest(self._ahead.values())
-        return f"{self._title}: {self._total} to do{f'; the longest: {_shown(longest)}, {self._usual(longest)}' if longest else ''}"
+        told = f"; a person waits for {_shown(longest)}: {self._usual(longest)}" if longest else ""
+        return f"{self._title}: {self._total} to do{told}"
 
     def line(self) -> str:
         """As it is now."""
@@ -106,7 +117,7 @@ class UnderWay:
 def waited_for(one: Step) -> bool:
     """Whether an operation may take minutes."""
     known = usual(one.type, one.op)
-    return known.long if known else one.type.startswith(TAKES_LONG) and one.type.rpartition(":")[2] not in ("InstanceTemplate",)
+    return known.long if known else one.type in TAKES_LONG
 
 
 def _minutes(one: Step) -> float:
