@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
+from infra import translated
 from infra.errors import Problem, SpecError
 from infra.local.engine import events
 
@@ -81,7 +82,7 @@ class Plan:
         changes = [replace(one, causes=tuple(outcome.replaced.get(urn, one.causes))) for urn, one in ordered]
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
-        errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())
+        errors = _few(outcome.errors) or (_told(outcome.said) or ("the engine said nothing",) if stopped else ())
         return cls(changes, len(same), _few(outcome.violations), errors, _few(outcome.warnings))
 
     @classmethod
@@ -103,6 +104,12 @@ class Plan:
 def _is_component(type_: str) -> bool:
     """What only groups others."""
     return type_.startswith("pulumi:") or (type_.startswith("accelform:") and type_ not in OWN)
+
+
+def _told(said: Sequence[str]) -> tuple[str, ...]:
+    """What the engine said besides its events, with what is known of it first."""
+    found = translated.translated("\n".join(said))
+    return _few([*str(found).partition("\n  said: ")[0].splitlines(), *said] if found else said)
 
 
 def _few(lines: Sequence[str]) -> tuple[str, ...]:
