@@ -27,7 +27,7 @@ from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
 from infra.refusals import NAMESPACE
-from infra.sandbox import process
+from infra.sandbox import emulated, process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
 
@@ -411,6 +411,7 @@ def shell(place: Place) -> dict[str, str | None]:
         "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),
         **environment(place.sandbox.base),
+        **emulated.environment(place.sandbox.base),  # `pulumi login gs://...` is then a bucket of the sandbox
     }
 
 
