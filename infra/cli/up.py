@@ -25,6 +25,7 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
     anew, besides those that the stack files name.
     """
     from infra.local import up
+    from infra.local.adopt import taking
     from infra.local.home import Home
 
     started = time.monotonic()
@@ -38,6 +39,8 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
         results = []
         for file in stacks:
             replaces = allowed.get(file.stack, ())
+            if (count := taking.take(place.home, place.engine, file.path.parent, file.stack)) is not None:
+                progress.say(f"{file.stack}: took what stands into the state, {count} resources, and removed the import file")
             results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
     seconds = time.monotonic() - started
     if as_json:
