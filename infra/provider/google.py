@@ -137,6 +137,24 @@ class Google(Calls):
             raise self.refusal(answer)
         return object_of(answer)
 
+    def read(self, host: str, path: str) -> dict[str, Any] | None:
+        """
+        What stands at an address that no document has, such as an object of a cluster's API; None where there is none.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            ProviderError: No answer came.
+        """
+        root = f"{self.settings.sandbox.rstrip('/')}/{host}" if self.settings.sandbox else f"https://{host}"
+        address = f"{root}/{path}"
+        request = SimpleNamespace(method="GET", uri=address, headers={})
+        try:
+            return object_of(self.sent("GET", address, lambda: self._http.get(address, headers=self._headers(request))))
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """
         What a long-running operation ends with.
