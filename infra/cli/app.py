@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sandbox, stacks, stands
+from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sandbox, stacks, stands, state
 
 if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
@@ -29,6 +29,7 @@ for said in (stacks, stands, look, rollout):
 app.add_typer(image.app, name="image", help="Images of the workloads: build, sbom.")
 app.add_typer(sandbox.app, name="sandbox", help="The local Google Cloud: start, stop, status, clusters, attach.")
 app.add_typer(jobs.app, name="jobs", help="Jobs that run by night: run, list, show, logs, stop, ssh.")
+app.add_typer(state.app, name="state", help="Older versions of a stack's state: list, restore.")
 app.add_typer(gitops.app, name="gitops", help="Stacks that follow the repository: init, and what its workflows run.")
 app.add_typer(catalog.app, name="catalog", help="What Google Cloud has: zones, zone, region, show, search, fits, ages, refresh.")
 

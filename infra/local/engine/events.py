@@ -49,6 +49,8 @@ class Outcome:
     """URN of what is made anew -> the properties that make it so."""
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What a provider wants known of a resource, such as what a controller holds."""
     violations: list[str] = field(default_factory=list)
     """Mandatory policies that do not hold."""
     said: list[str] = field(default_factory=list)
@@ -67,10 +69,19 @@ class Outcome:
 
 
 def run(
-    arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, step: Callable[[Step], None] | None = None
+    arguments: Sequence[str],
+    *,
+    engine: find.Engine,
+    env: Mapping[str, str],
+    folder: Path,
+    step: Callable[[Step], None] | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """
     `pulumi ARGUMENTS --json`, an event a line.
+
+    Args:
+        meanwhile: What is done while the engine gets ready, seconds before its first event. Where it raises, the engine is ended.
 
     Raises:
         StoppedError: A signal asked for an end. The engine gets it, and is waited for; a second signal kills it.
@@ -92,6 +103,11 @@ def run(
     ):
         signals.hand_on_to(process)
         assert process.stdout is not None
+        try:
+            meanwhile()
+        except BaseException:
+            process.kill()
+            raise
         read(process.stdout, outcome, step)
         outcome.code = process.wait()
     if signals.came:
@@ -183,6 +199,8 @@ def _diagnosis(said: dict[str, Any], outcome: Outcome) -> None:
         outcome.errors.append(translated.told(message, where=name(urn), machine=machine))
     elif severity == "warning":
         outcome.warnings.append(text)
+    elif severity == "info" and name(urn) and not urn.partition("::pulumi:pulumi:Stack::")[1]:
+        outcome.notes.append(text)
     elif severity == "info#err":
         outcome.said.append(message)  # the program's own words, on its standard error
 
