@@ -116,13 +116,20 @@ def _looks(google: Google, spec: FileSpec, stack: str, now: float) -> dict[str, 
         "request": partial(_request, now=now),
         "cluster": _cluster,
         "pool": _pool,
-        "endpoint": _endpoint,
-        "model": _model,
         "bucket": _bucket,
     }
     every = things.of(spec, stack)
     looks: dict[str, Look] = {one.path: partial(forms[one.form], google, one) for one in every if one.form in forms}
     looks |= {one.path: partial(_runner, google, one) for one in every if one.kind == RUNNERS}
+    if isinstance(spec, StackSpec):
+        trained = {f"models.{name}": job for name, job in spec.registered.items()}
+        looks |= {one.path: partial(_model, google, one, trained.get(one.path, "")) for one in every if one.form == "model"}
+        empty = [
+            name
+            for name, one in spec.endpoints.items()
+            if not {served.model.partition("@")[0] for served in one.served.values()} - {*spec.registered}
+        ]
+        looks |= {one.path: partial(_endpoint, google, one, may_be_empty=one.name in empty) for one in every if one.form == "endpoint"}
     if budgets := [one for one in every if one.form == "budget"]:
         looks["budgets"] = partial(_budgets, google, spec.project, budgets)
     if isinstance(spec, StackSpec):
@@ -318,7 +325,8 @@ def _pool(google: Google, thing: Thing) -> Iterator[Seen]:
     yield Seen(thing.path, level, state, said, fix, {"nodes": nodes, "spot": spot, "errors": errors})
 
 
-def _endpoint(google: Google, thing: Thing) -> Iterator[Seen]:
+def _endpoint(google: Google, thing: Thing, *, may_be_empty: bool) -> Iterator[Seen]:
+    """*may_be_empty*: whether the file has nothing deployed there, or what no job has made yet."""
     where = thing.part("locations")
     body = google.found(VERTEX, "projects.locations.endpoints.get", place=where, name=thing.resource)
     if body is None:
@@ -347,7 +355,7 @@ def _endpoint(google: Google, thing: Thing) -> Iterator[Seen]:
     ]
     idle = [one["model"] for one in models if not one["traffic_percent"]]
     short = [one for one in models if one["replicas"] is not None and int(one["replicas"]) < int(one["min_replicas"])]
-    level: Level = "failed" if short else "warning" if idle or not models else "ok"
+    level: Level = "failed" if short else "warning" if idle or not (models or may_be_empty) else "ok"
     fix = (
         f"accelform logs {thing.path}" if short else f"no request reaches {', '.join(idle)}, which is paid for: undeploy it" if idle else ""
     )
@@ -355,10 +363,11 @@ def _endpoint(google: Google, thing: Thing) -> Iterator[Seen]:
     yield Seen(thing.path, level, state, "; ".join(said), fix, {"deployed": models})
 
 
-def _model(google: Google, thing: Thing) -> Iterator[Seen]:
+def _model(google: Google, thing: Thing, job: str) -> Iterator[Seen]:
+    """*job*: the one that makes its versions; empty where the file uploads it."""
     body = google.found(VERTEX, "projects.locations.models.get", place=thing.part("locations"), name=thing.resource)
     if body is None:
-        yield _missing(thing)
+        yield Seen(thing.path, "ok", "no version yet", f"the job {job} makes them", f"accelform jobs run {job}") if job else _missing(thing)
         return
     aliases = [str(one) for one in body.get("versionAliases", [])]
     version = str(body.get("versionId", ""))
