@@ -90,13 +90,13 @@ def report(
 def explain(
     topic: Annotated[
         str | None,
-        typer.Argument(help="A key such as tpu_slices.zone; or: stack, rules, exit-codes. (default: every key)"),
+        typer.Argument(help="A key such as tpu_slices.zone; or: stack, environment, rules, exit-codes. (default: every key)"),
     ] = None,
     stacks: Stacks = None,
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a key of the stack file, a stack with all its defaults, the rules, or the exit codes."""
+    """Explain a key of the stack file, a stack with all its defaults, what an environment decides, the rules, or the exit codes."""
     from infra.cli import explain as command
 
     raise typer.Exit(command.run(topic, stacks or [], folder, as_json=as_json))
@@ -146,6 +146,34 @@ def init(
         monthly_limit=monthly_limit,
     )
     raise typer.Exit(command.run(answers, folder, ask=not yes, force=force, as_json=as_json))
+
+
+@app.command("import")
+def import_(
+    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    project: Annotated[str | None, typer.Option(help="Google Cloud project id, where no stack file is there.")] = None,
+    region: Annotated[str | None, typer.Option(help="Region whose things are taken.")] = None,
+    environment: Annotated[str | None, typer.Option(help="dev, staging or prod, for a new stack file.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Label of every resource, for a new stack file.")] = None,
+    notify: Annotated[list[str] | None, typer.Option(help="Who gets the mail: email:ADDRESS, for a new stack file. Repeatable.")] = None,
+    monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD", where the project has none.')] = None,
+    cloud: Annotated[
+        bool, typer.Option("--cloud", help="Look in Google Cloud, with your own credentials, and not in the sandbox.")
+    ] = False,
+    folder: Folder = STACKS,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing stack file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Take what stands already, without a change of it.
+
+    With a stack file: its state was lost; what the file declares is found by its names. Without one: a file of what others made is written,
+    which names it as `existing`. Nothing in the cloud is ever changed.
+    """
+    from infra.cli import import_ as command
+
+    asked = command.Asked(stack, project, region, environment, owner, notify, monthly_limit)
+    raise typer.Exit(command.run(asked, folder, cloud=cloud, force=force, as_json=as_json))
 
 
 @app.command()
