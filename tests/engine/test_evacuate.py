@@ -78,8 +78,8 @@ def checkout(here: Region, *stacks: str) -> None:
 
 
 def of(made: list[str], stack: str) -> list[str]:
-    """What stands of a stack that has it in its name, without who may do what with it."""
-    return [one for one in made if stack in one and not one.startswith("policies/")]
+    """What stands of a stack that has it in its name, without who may do what with it, and what the sandbox keeps of objects besides."""
+    return [one for one in made if stack in one and not one.startswith(("policies/", "storage bytes/"))]
 
 
 def test_a_region_with_a_job_and_an_endpoint_is_left(base: dict[str, Any], region: Make) -> None:
