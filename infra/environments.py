@@ -71,8 +71,12 @@ def rows() -> list[Row]:
     """The table, for documents and `accelform explain environment`."""
     every = EVERY
     return [
-        Row("label `environment`", {name: name for name in NAMES}, "so that a bill, a budget and a clean-up can ask; on all that carries any"),
-        Row("project", {name: "its own" for name in NAMES}, "quota, budgets and rights are a project's: `check` refuses two in one"),
+        Row(
+            "label `environment`",
+            {name: name for name in NAMES},
+            "so that a bill, a budget and a clean-up can ask",
+        ),
+        Row("project", dict.fromkeys(NAMES, "its own"), "quota, budgets and rights are a project's: `check` refuses two in one"),
         _row(
             "a destroy",
             {True: "stops before data and capacity", False: "takes all"},
@@ -104,7 +108,7 @@ def rows() -> list[Row]:
         ),
         Row(
             "versions of objects",
-            {name: "kept" for name in NAMES},
+            dict.fromkeys(NAMES, "kept"),
             "what was overwritten by mistake is had again, in dev too; how long, `storage` says",
         ),
     ]

@@ -27,7 +27,9 @@ def refused(path: Path) -> list[tuple[str, str]]:
     return [(problem.path, problem.message) for problem in caught.value.problems]
 
 
-def test_two_environments_in_one_project_are_refused_with_their_files(base: dict[str, Any], prod: dict[str, Any], stack_file: Write) -> None:
+def test_two_environments_in_one_project_are_refused_with_their_files(
+    base: dict[str, Any], prod: dict[str, Any], stack_file: Write
+) -> None:
     """Each of the two is, whatever their kinds are; one problem names every file."""
     stack_file(base, "a")
     stack_file(base | {"accelform:kind": "foundation"}, "once")
