@@ -177,6 +177,24 @@ def import_(
 
 
 @app.command()
+def promote(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Stack whose images and programs were tried, such as that of staging.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Stack whose file gets them.")],
+    check: Annotated[bool, typer.Option("--check", help="Write nothing: exit code 3 says that something would change.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Copy what was tried in one environment into another's stack file: images by digest, programs and their arguments, accept_if.
+
+    Sizes, places, budgets and names stay as they are. It commits nothing: the change is yours to look at, and a pull request.
+    """
+    from infra.cli import promote as command
+
+    raise typer.Exit(command.run(source, target, folder, check=check, as_json=as_json))
+
+
+@app.command()
 def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
