@@ -21,7 +21,8 @@ from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
@@ -346,7 +347,7 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
@@ -402,7 +403,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state

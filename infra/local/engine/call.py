@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from infra.errors import MachineError
 from infra.local.engine import find
@@ -30,22 +28,6 @@ def call(
         timeout=seconds,
         check=False,
     )
-
-
-def export(stack: str, *, engine: find.Engine, env: Mapping[str, str], folder: Path) -> dict[str, Any] | None:
-    """
-    The state of a stack; None where there is no such stack.
-
-    Raises:
-        MachineError: The engine cannot read it.
-    """
-    done = call(["stack", "export", "--stack", stack], engine=engine, env=env, folder=folder)
-    if done.returncode == 0:
-        state: dict[str, Any] = json.loads(done.stdout)
-        return state
-    if f"no stack named '{stack}' found" in done.stderr:
-        return None
-    raise failed(f"stack {stack}: its state cannot be read", done)
 
 
 def failed(what: str, done: subprocess.CompletedProcess[str]) -> MachineError:
