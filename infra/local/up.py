@@ -298,8 +298,9 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     try:
         runs.end(place.sandbox, stack, progress.say)
     except ProviderError as error:
@@ -322,8 +323,13 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
 
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
