@@ -40,6 +40,8 @@ class Rule:
     severity: Severity
     find: Callable[[Declared, str], Iterator[Broken]]
     """From a resource and the stack's region: each place where it is broken."""
+    of_others: bool = False
+    """Whether it holds for what others own and the stack only reads, too: where that stands is the stack's matter, and nothing else is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ def find(rule: Rule, resource: Declared, region: str, confirmations: Sequence[Co
     """Where a resource breaks a rule, less what the stack file confirms by name."""
     from infra.catalog.confirmed import covers
 
+    if resource.existing and not rule.of_others:
+        return
     for broken in rule.find(resource, region):
         if not any(covers(confirmations, verdict) for verdict in broken.verdicts):
             yield broken
