@@ -329,8 +329,9 @@ class StackSpec(FileSpec):
     @property
     def needs_network(self) -> bool:
         """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
-        machines = any(not one.existing for one in [*self.tpu_slices.values(), *self.gpu_vms.values()])
-        return machines or self.own_clusters or not all(job.on_vertex for job in self.jobs.values())
+        slices = any(not one.existing for one in self.tpu_slices.values())
+        machines = any(not one.existing for one in self.gpu_vms.values())
+        return slices or machines or self.own_clusters or not all(job.on_vertex for job in self.jobs.values())
 
     @property
     def registered(self) -> dict[str, str]:
