@@ -15,6 +15,9 @@ from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sand
 
 if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
+COMPLETE = "_ACCELFORM_COMPLETE"
+"""Variable in which a shell says that it asks for words."""
+
 app = typer.Typer(
     help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
     no_args_is_help=True,
@@ -45,13 +48,13 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
-    if "_ACCELFORM_COMPLETE" in os.environ:
+    if COMPLETE in os.environ:
         from typer.completion import completion_init
 
         completion_init()  # a shell asks what goes on with a word: see `accelform completion`
     try:
         try:
-            code = app(standalone_mode=False)
+            code = app(standalone_mode=False, complete_var=COMPLETE)
         except AccelformError as error:
             code = _fail(error)
         except typer.TyperException as error:  # every mistake in a command line
