@@ -41,6 +41,9 @@ def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
     from infra.errors import AccelformError, ExitCode, StoppedError
 
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed before we began, as some schedulers do
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no fault of the file
