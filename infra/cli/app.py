@@ -52,7 +52,7 @@ def main() -> None:
             signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
     if COMPLETE in os.environ:
-        from typer.completion import completion_init
+        from typer._completion_classes import completion_init
 
         completion_init()  # a shell asks what goes on with a word: see `accelform completion`
     try:
