@@ -15,6 +15,7 @@ A guide has fenced blocks of these kinds, and no other, so that nothing in it st
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import re
@@ -61,6 +62,7 @@ QUICK = {
     *(("catalog", name) for name in ("ages", "fits", "region", "search", "show", "zone", "zones")),
 }
 """Commands of ours that need no engine and start nothing: typed in each run of the tests."""
+PLAIN = ("cat", "cp")
 SLOW = {"--actual", "--against", "--open"}
 """Options with which they need more: a bill, a repository, a browser."""
 
@@ -166,7 +168,8 @@ class Walk:
             "SOURCE_DATE_EPOCH": NOW,
         }
         self._printed: str | None = None
-        self.typed = 0
+        self._own_code = False
+        """Whether the guide has changed the program: what it then prints, only a process of its own tells."""
         ignore = shutil.ignore_patterns("__pycache__")
         for part in ("stacks", "docs", *(("infra", "workloads", "tests", "tools", "requirements") if whole else ())):
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
@@ -190,6 +193,7 @@ class Walk:
                 self._change(block, where)
             elif block.file:
                 target = self.folder / block.file
+                self._own_code |= block.file.startswith("infra/")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(f"{block.text}\n", encoding="utf-8")
 
@@ -208,19 +212,19 @@ class Walk:
             return
         if self.whole:
             self._printed = self._in_a_shell(block, where)
-            self.typed += 1
-        elif all(self._is_quick(words) for words in block.commands):
+        elif not self._own_code and all(self._is_quick(words) for words in block.commands):
             self._printed = "".join(self._here(words, block, where) for words in block.commands)
-            self.typed += 1
 
     @staticmethod
     def _is_quick(words: list[str]) -> bool:
-        return words[0] == "accelform" and parsed(words[1:]) in QUICK and not SLOW & set(words) and not {">", "|", "&&"} & set(words)
+        return words[0] in PLAIN or (
+            words[0] == "accelform" and parsed(words[1:]) in QUICK and not SLOW & set(words) and not {">", "|", "&&"} & set(words)
+        )
 
     def _here(self, words: list[str], block: Block, where: str) -> str:
-        """Types one of our commands, in this process."""
-        import gc
-
+        """Types one of our commands, in this process, or one that copies or shows files."""
+        if words[0] in PLAIN:
+            return subprocess.run(words, cwd=self.folder, check=True, capture_output=True, text=True).stdout
         printed = io.StringIO()
         code: object = 0
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
@@ -268,8 +272,9 @@ class Walk:
         head, *lines = block.text.splitlines()
         assert head.startswith("--- "), f"{where}: the first line of a diff is --- and the path"
         target = self.folder / head[4:].strip()
-        if not target.exists() and not self.whole:
-            return
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / target.relative_to(self.folder), target)
         before = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
         after = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
         text = target.read_text(encoding="utf-8")

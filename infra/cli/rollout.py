@@ -326,7 +326,7 @@ def _row(side: Side) -> list[str]:
     percentiles = [reading.latencies.percentile(percent) for percent in (50, 95)]
     errors = f"{reading.errors / reading.requests:.2%}" if reading.requests else "unknown"
     return [
-        f"version {side.version}",
+        f"{side.name}, version {side.version}" if side.name else f"version {side.version}",
         str(reading.requests),
         *("unknown" if one is None else str(one) for one in percentiles),
         errors,

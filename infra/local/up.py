@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -22,7 +23,8 @@ from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, refreshed, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
@@ -321,8 +323,9 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
@@ -349,7 +352,7 @@ def _unlock(place: Place, stack: str) -> None:
     state = _state(place, stack) or {}
     locked = [
         values
-        for one in state.get("deployment", {}).get("resources", [])
+        for one in (state.get("deployment") or {}).get("resources") or []
         for values in (one.get("inputs", {}), one.get("outputs", {}))
         if one["type"] in LOCKED and values.get("deletionProtection")
     ]
@@ -365,8 +368,13 @@ def _unlock(place: Place, stack: str) -> None:
 
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
@@ -390,13 +398,18 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
     """What stands in the sandbox though no stack is left: every service is asked."""
     found = process.ask(place.sandbox, "GET", "resources")["resources"]
     return [f"{one['service']}: {one['name']}" for one in found if not one["own"]]
+
+
+def clock(place: Place) -> float:
+    """Seconds since 1970 on the sandbox's own clock, which jumps over what Google Cloud takes minutes for."""
+    return dt.datetime.fromisoformat(process.ask(place.sandbox, "GET", "status")["time"]).timestamp()
 
 
 def shell(place: Place) -> dict[str, str | None]:
@@ -447,7 +460,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state

@@ -268,15 +268,12 @@ def _service(name: str, version: str, root: str) -> Any:
     # Of Python 3.11's end, at the first import of Google's client: nothing that a user of a command could change.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
     import httplib2
-    from googleapiclient.discovery import build, build_from_document
+    from googleapiclient.discovery import build_from_document
     from googleapiclient.discovery_cache import get_static_doc
 
-    if own := documents.find(f"{name}.{version}"):  # one that the client does not bring
-        document = json.loads(own.read_text(encoding="utf-8"))
-        return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
-    below = json.loads(get_static_doc(name, version))["servicePath"]
-    options = {"api_endpoint": root + below}
-    return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+    own = documents.find(f"{name}.{version}")  # one that the client does not bring
+    document = json.loads(own.read_text(encoding="utf-8") if own else get_static_doc(name, version))  # megabytes: read once
+    return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
 
 
 def _at(uri: str, root: str) -> str:

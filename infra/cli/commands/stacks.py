@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.arguments import STACKS, AsJson, Folder, Named, Stacks
+from infra.cli.arguments import STACKS, AsJson, Folder, Named, OneStack, Stacks
 
 app = typer.Typer()
 
@@ -177,6 +177,24 @@ def import_(
 
 
 @app.command()
+def promote(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Stack whose images and programs were tried, such as that of staging.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Stack whose file gets them.")],
+    check: Annotated[bool, typer.Option("--check", help="Write nothing: exit code 3 says that something would change.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Copy what was tried in one environment into another's stack file: images by digest, programs and their arguments, accept_if.
+
+    Sizes, places, budgets and names stay as they are. It commits nothing: the change is yours to look at, and a pull request.
+    """
+    from infra.cli import promote as command
+
+    raise typer.Exit(command.run(source, target, folder, check=check, as_json=as_json))
+
+
+@app.command()
 def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
@@ -187,3 +205,35 @@ def doctor(
     from infra.cli import doctor as command
 
     raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+
+
+@app.command()
+def evacuate(
+    stack: OneStack,
+    to: Annotated[str, typer.Option("--to", metavar="REGION", help="Region that takes its place.")],
+    new: Annotated[
+        str | None,
+        typer.Option("--stack", metavar="NAME", help="Name of the new stack. (default: the old one's, with its region)"),
+    ] = None,
+    said: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of the new file; of its cluster's apps STACK:KEY=VALUE; KEY= takes it out."),
+    ] = None,
+    gib: Annotated[
+        list[str] | None, typer.Option("--gib", metavar="WHAT=GIB", help="How much is in data, models or images: data=120. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say all of it, and write nothing.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the files of a pull request that moves a region, with what lives in its cluster, to another one.
+
+    It says what is copied, what a person must decide, and in which order all is done.
+
+    Exit code 3: the files are written, and something in them must be decided first.
+    """
+    from infra.cli import evacuate as command
+
+    asked = {"stack": new, "said": said or [], "gib": gib or []}
+    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))

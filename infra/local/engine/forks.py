@@ -18,8 +18,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, NoReturn, Protocol
+
+from infra.provider.start import without_command_line
 
 REQUEST_BYTES = 1 << 20
 SAYS = 3
@@ -130,16 +133,26 @@ def _serve(requests: socket.socket) -> None:
         job, given, _, _ = socket.recv_fds(requests, REQUEST_BYTES, SAYS)
         if not job:
             _end(running)
+        asked = json.loads(job)
+        if not asked["is_module"]:
+            _import_what_providers_share()
         out, err, said = given
         pid = os.fork()
         if pid == 0:
             for one in (requests.detach(), ended, wakes, null, said, *running.values()):
                 os.close(one)
-            _become(json.loads(job), out, err)
+            _become(asked, out, err)
         os.close(out)
         os.close(err)
         running[pid] = said
         os.write(said, f"{pid}\n".encode())
+
+
+def _import_what_providers_share() -> None:
+    """Once, when the first of them is asked for: two or three are, and a policy pack needs none of it."""
+    without_command_line()
+    import_module("infra.provider.server")
+    import_module("httpx")
 
 
 def _bury(running: dict[int, int]) -> None:
