@@ -120,17 +120,15 @@ def test_a_region_is_shown_beside_the_projects_budget(foundation: dict[str, Any]
 def test_what_a_region_says_otherwise_than_its_foundation_is_refused_at_once(
     foundation: dict[str, Any], region: dict[str, Any], stack_file: Write
 ) -> None:
-    """Project and environment are one; a budget of the project, and mail to the same people, come once."""
+    """The project is one; a budget of the project, and mail to the same people, come once."""
     stack_file(foundation | {"accelform:notify": ["email:ml@shop.example"]}, "once")
     wrong = {
         "gcp:project": "tw-shop-web",
-        "accelform:environment": "prod",
         "accelform:budgets": {"monthly": {"amount": "350 USD"}},
         "accelform:notify": ["email:ml@shop.example", *(f"email:{letter}@shop.example" for letter in "abcd")],
     }
     assert refused(stack_file(region | wrong, "here")) == {
         "gcp:project": "tw-shop-web is not that of stack once, its foundation",
-        "environment": "prod is not that of stack once, its foundation",
         "notify.0": "has the mail already, from stack once",
         "budgets.monthly.scope": "counts the project, which is what stack once does",
     }
@@ -244,7 +242,8 @@ def test_the_example_costs_what_is_counted_by_hand() -> None:
     assert expected == Decimal("0.06") + 10 * Decimal("0.03") + Decimal("0.02") + Decimal("0.05") + Decimal("0.04") + Decimal("0.12")
     assert low == Decimal("0.06") + Decimal("0.1") * Decimal("0.03") + Decimal("0.005") + Decimal("0.0004")
     assert high == Decimal("0.06") + 100 * Decimal("0.03") + 10 * Decimal("0.02") + Decimal("0.5") + Decimal("0.4") + 20 * Decimal("0.12")
-    assert (checked.findings, dict(checked.budgets)) == ([], {})
+    assert checked.findings == []
+    assert [(one.budget, one.over) for one in checked.headroom] == [("monthly", "no")]
 
 
 def test_everything_comes_after_the_apis() -> None:

@@ -41,6 +41,7 @@ def run(
         return up_cloud.run(names, folder, release=release, allow_replace=allowed, yes=yes, as_json=as_json)
     _only_cloud("up", {"--yes": yes})
     from infra.local import up
+    from infra.local.adopt import taking
     from infra.local.home import Home
 
     started = time.monotonic()
@@ -55,6 +56,8 @@ def run(
         results = []
         for file in stacks:
             replaces = allowed.get(file.stack, ())
+            if (count := taking.take(place.home, place.engine, file.path.parent, file.stack)) is not None:
+                progress.say(f"{file.stack}: took what stands into the state, {count} resources, and removed the import file")
             results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
         virtual = up.clock(place) - begun
     seconds = time.monotonic() - started

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from infra import translated
 from infra.errors import Problem, SpecError
 from infra.local.engine import events
 
@@ -70,7 +71,7 @@ class Plan:
         changes = list(begun(steps, outcome).values())
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
-        errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())
+        errors = _few(outcome.errors) or (_told(outcome.said) or ("the engine said nothing",) if stopped else ())
         return cls(changes, len(same), _few(outcome.violations), errors, _few(outcome.warnings))
 
     @classmethod
@@ -102,6 +103,12 @@ def begun(steps: Iterable[events.Step], outcome: events.Outcome) -> dict[str, Ch
 def is_component(type_: str) -> bool:
     """What only groups others."""
     return type_.startswith("pulumi:") or (type_.startswith("accelform:") and type_ not in OWN)
+
+
+def _told(said: Sequence[str]) -> tuple[str, ...]:
+    """What the engine said besides its events, with what is known of it first."""
+    found = translated.translated("\n".join(said))
+    return _few([*str(found).partition("\n  said: ")[0].splitlines(), *said] if found else said)
 
 
 def _few(lines: Sequence[str]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -22,12 +23,13 @@ from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
 from infra.refusals import NAMESPACE
-from infra.sandbox import process
+from infra.sandbox import emulated, process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
 
@@ -41,6 +43,8 @@ CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.]
 """Holds and journals. See `names.holds`."""
 REFERENCE = "pulumi:pulumi:StackReference"
 BUCKET = "gcp:storage/bucket:Bucket"
+LOCKED = ("gcp:container/cluster:Cluster", "gcp:cloudrunv2/job:Job")
+"""Types that the provider does not delete while their own state says `deletionProtection`."""
 POOL = "accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::"
 """What the URN of a pool with accelerators holds."""
 
@@ -318,8 +322,10 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
     except ProviderError as error:
@@ -340,10 +346,34 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     return result
 
 
+def _unlock(place: Place, stack: str) -> None:
+    """Takes the providers' own protection back, which is in the state alone: an update would ask the stack file."""
+    state = _state(place, stack) or {}
+    locked = [
+        values
+        for one in (state.get("deployment") or {}).get("resources") or []
+        for values in (one.get("inputs", {}), one.get("outputs", {}))
+        if one["type"] in LOCKED and values.get("deletionProtection")
+    ]
+    if not locked:
+        return
+    for values in locked:
+        values["deletionProtection"] = False
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(state, file)
+        file.flush()
+        _pulumi(place, ["stack", "import", "--file", file.name, "--stack", stack], f"stack {stack}: its clusters cannot be unlocked")
+
+
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
@@ -367,7 +397,7 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
@@ -394,6 +424,7 @@ def shell(place: Place) -> dict[str, str | None]:
         "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),
         **environment(place.sandbox.base),
+        **emulated.environment(place.sandbox.base),  # `pulumi login gs://...` is then a bucket of the sandbox
     }
 
 
@@ -428,7 +459,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state
