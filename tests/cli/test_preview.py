@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from infra.check import check, stack_files
 from tests.cli.own_pulumi import OwnPulumi
@@ -72,7 +73,9 @@ def test_nothing_to_do_is_one_line(accelform: Accelform, own_pulumi: OwnPulumi) 
     assert data["changes"] == []
 
 
-def test_what_is_lost_is_first_and_what_is_refused_is_told(accelform: Accelform, own_pulumi: OwnPulumi) -> None:
+def test_what_is_lost_is_first_on_narrow_terminals_too(
+    accelform: Accelform, own_pulumi: OwnPulumi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Data that the state protects, held fields, and what differs, by the names of properties and no value."""
     old = "urn:pulumi:try::accelform::accelform:storage:Storage$gcp:storage/bucket:Bucket::old"
     own_pulumi.stands(stored(old, protect=True, inputs={"location": "us-east5", "storageClass": "STANDARD"}))
@@ -92,6 +95,10 @@ def test_what_is_lost_is_first_and_what_is_refused_is_told(accelform: Accelform,
     assert "labels.owner  Bucket data" in ran.out
     assert "gcp:storage/bucket:Bucket data: kept as it is: traffic, by rollout until 09:00" in ran.out
     assert "s3cret" not in ran.out + accelform("preview", "--cloud", "--json").out
+    monkeypatch.setattr("infra.cli.preview.console", lambda: Console(width=44, highlight=False))
+    narrow = accelform("preview", "--cloud").out.splitlines()
+    assert max(len(line.rstrip()) for line in narrow if not line.startswith("make it so")) <= 44
+    assert "deleted  Bucket old (data): every object" in narrow[4]
 
 
 def test_a_pool_that_nobody_named_is_refused(

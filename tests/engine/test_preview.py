@@ -14,7 +14,7 @@ import pytest
 
 from infra.check import StackFile, check
 from infra.cost.estimate import estimate
-from infra.local.reach import _state
+from infra.local.engine.state import read
 from infra.local.stored import stored
 from tests.engine.conftest import Project, Ran
 from tests.engine.region import STACK, Region
@@ -47,7 +47,7 @@ def test_says_what_up_then_does_and_changes_nothing(everything: dict[str, Any], 
     assert nothing.out.startswith(f"{STACK}: no changes: ")
     assert files(here.home.folder) == before
     checked = check(StackFile(STACK, here.folder / "stacks" / f"Pulumi.{STACK}.yaml"))
-    stands = estimate(stored(_state(here.home, STACK)), checked.spec.usage, region=checked.spec.region)
+    stands = estimate(stored(read(here.home.state, STACK)), checked.spec.usage, region=checked.spec.region)
     assert (stands.total, stands.unknown) == (checked.estimate.total, checked.estimate.unknown)
 
     changed = {key: value for key, value in everything.items() if key != "accelform:models"}
