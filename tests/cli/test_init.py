@@ -16,7 +16,7 @@ LEAST = [
     "--region=us-east5",
     "--environment=dev",
     "--owner=ml-team",
-    "--monthly-limit=350 USD",
+    "--monthly-limit=3500 USD",
 ]
 SLICE = ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited", "--because=it is tried on"]
 

@@ -23,7 +23,7 @@ from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE
 from infra.policy.rule import check
 from infra.policy.rules import RULES, labels, same_region
 from infra.policy.said import Said
-from infra.policy.stack_rules import STACK_RULES
+from infra.policy.stack_rules import every
 from infra.provider import schema
 
 CASES = cases.load()
@@ -75,11 +75,11 @@ def test_each_message_begins_with_its_property_path() -> None:
 
 def test_every_rule_says_what_it_is_in_one_sentence() -> None:
     """And what to do; names are words with hyphens, each once."""
-    for rule in (*RULES, *STACK_RULES):
+    for rule in every():
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
         assert re.fullmatch(r"[A-Z][^\n]*[a-z]\.", rule.description), rule.description
         assert rule.remediation
-    assert len({rule.name for rule in (*RULES, *STACK_RULES)}) == len(RULES) + len(STACK_RULES)
+    assert len({rule.name for rule in every()}) == len(every())
 
 
 def test_every_rule_has_fixtures_of_both_kinds() -> None:
