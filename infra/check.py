@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from infra.stack_file import FileSpec
 
 RESOURCES = "usage.resources"
+LOCATION = re.compile(r"projects/[^/]+/locations/([^/]+)/")
 FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
 
 
@@ -149,6 +150,7 @@ class Checked:
         pools = {name: within_budget.Pool(one.bounds()[1], hosts[name]) for name, one in spec.node_pools.items()}
         return [
             *self._exceptions(),
+            *spec.unheard(),
             *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
             *pool_checks.warnings(spec.node_pools, spec.allow_replace),
@@ -272,6 +274,8 @@ def place(resource: Declared) -> str:
             return "unknown"
         if value:
             return str(value).lower()
+    if match := LOCATION.match(str(resource.get("keyRing") or "")):
+        return match[1]
     return "cluster" if resource.type.startswith("kubernetes:") else "global"
 
 

@@ -35,7 +35,7 @@ class _Unused(mocks.Mocks):
         raise AssertionError("the monitor answers by itself")
 
 
-class _Monitor(mocks.MockMonitor):
+class Monitor(mocks.MockMonitor):
     """Keeps each registration as it comes over the wire, and answers with its inputs: all else is unknown until it is made."""
 
     def __init__(self) -> None:
@@ -81,17 +81,21 @@ class _Monitor(mocks.MockMonitor):
         )
 
 
-def collect(program: Callable[[], None], stack: str) -> list[Declared]:
+def collect(program: Callable[[], None], stack: str, monitor: Monitor | None = None) -> list[Declared]:
     """
     What *program* declares, sorted by URN: registrations run side by side, and their order means nothing.
+
+    Args:
+        monitor: Answers the program. (default: one that knows nothing of any cloud)
 
     Raises:
         Whatever the program raises; `pulumi.RunError` for what it refuses.
     """
 
+    monitor = monitor or Monitor()
+
     async def run() -> list[Declared]:
         # Inside the loop that runs the program: outside it, the root stack's future belongs to another loop and never ends.
-        monitor = _Monitor()
         mocks.set_mocks(monitor.mocks, project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor, organization="organization")
         settings.SETTINGS.rpc_manager.clear()
         settings.SETTINGS.outputs.clear()

@@ -147,17 +147,15 @@ def test_the_projects_budget_counts_all_stacks_of_the_project(
 def test_what_a_region_says_otherwise_than_its_foundation_is_refused_at_once(
     foundation: dict[str, Any], region: dict[str, Any], stack_file: Write
 ) -> None:
-    """Project and environment are one; a budget of the project, and mail to the same people, come once."""
+    """The project is one; a budget of the project, and mail to the same people, come once."""
     stack_file(foundation | {"accelform:notify": ["email:ml@shop.example"]}, "once")
     wrong = {
         "gcp:project": "tw-shop-web",
-        "accelform:environment": "prod",
         "accelform:budgets": {"monthly": {"amount": "350 USD"}},
         "accelform:notify": ["email:ml@shop.example", *(f"email:{letter}@shop.example" for letter in "abcd")],
     }
     assert refused(stack_file(region | wrong, "here")) == {
         "gcp:project": "tw-shop-web is not that of stack once, its foundation",
-        "environment": "prod is not that of stack once, its foundation",
         "notify.0": "has the mail already, from stack once",
         "budgets.monthly.scope": "counts the project, which is what stack once does",
     }

@@ -80,7 +80,7 @@ def test_fails_with_all_problems_of_a_file_at_once(stack_file: Write) -> None:
     )
     assert refusal(path) == snapshot("""\
 Pulumi.try.yaml:1: environment: is missing
-  allowed: `dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository, clusters and node pools are protected.
+  allowed: `dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository, clusters and node pools are protected. The rest that it decides: `accelform explain environment`.
   fix: write it: it has no default
 Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above 0 with its currency
   allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
@@ -96,7 +96,7 @@ Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
   allowed: What must hold of the new version: the first that does not sends all traffic back.
   fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, kind, region, environment, owner, usage, exceptions, foundation, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, spend_caps, monitoring, confirmed
+  allowed: project, schema, kind, region, environment, owner, usage, exceptions, foundation, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, may_be_down, spend_caps, monitoring, confirmed
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "stacks" / "stack.schema.json"
-GUIDES = ("docs/guides/gke.md", "docs/guides/serve-on-gke.md", "docs/guides/train-on-gke.md")
+GUIDES = ("docs/guides/environments.md", "docs/guides/gke.md", "docs/guides/serve-on-gke.md", "docs/guides/train-on-gke.md")
 DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md", *GUIDES)
 
 NOW = "1796083200"
@@ -115,6 +115,26 @@ def rules_table() -> str:
 
     rows = ["| rule | severity | holds when | else |", "|---|---|---|---|"]
     rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in every()]
+    return "\n".join(rows)
+
+
+def environments_table() -> str:
+    """What each environment decides."""
+    from infra import environments
+
+    head = [f"| | {' | '.join(f'`{name}`' for name in environments.NAMES)} | why |", f"|---|{'---|' * len(environments.NAMES)}---|"]
+    rows = [f"| {row.what} | {' | '.join(row.by.values())} | {row.because} |" for row in environments.rows()]
+    return "\n".join(head + rows)
+
+
+def promoted_table() -> str:
+    """Which keys `accelform promote` copies."""
+    from infra.promotion import PROMOTED
+
+    rows = ["| kind | of | keys |", "|---|---|---|"]
+    for kind, groups in PROMOTED.items():
+        rows.append(f"| `{kind}` | `images` | all |")
+        rows += [f"| `{kind}` | `{group}` | {', '.join(f'`{key}`' for key in keys)} |" for group, keys in groups.items()]
     return "\n".join(rows)
 
 

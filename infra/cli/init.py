@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from infra import environments
 from infra.cli.output import print_json
 from infra.errors import ExitCode, Problem, SpecError
 
 ENDPOINT = "endpoint"
 NOTHING = "nothing"
 PLAIN_DIGITS = re.compile(r"[1-9][0-9]{0,8}")
-ENVIRONMENTS = ("dev", "staging", "prod")
 PROVISIONINGS = ("spot", "on-demand", "flex-start")
 """What can be answered in a word: a reservation has a name too, and is written into the file by hand."""
 
@@ -125,7 +125,7 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
 
     project = need("project", answers.project, "project id", kind=ProjectId)
     region = need("region", answers.region, "region, such as asia-east1", kind=Region)
-    environment = need("environment", answers.environment, "environment", ENVIRONMENTS)
+    environment = need("environment", answers.environment, "environment", environments.NAMES)
     owner = need("owner", answers.owner, "owner: a label of every resource, such as ml-team", kind=Label)
     runs = need(
         "run",

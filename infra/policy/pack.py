@@ -34,7 +34,7 @@ ACCELERATORS = frozenset({"tpu_slices", "gpu_vms", "node_pools", "jobs"})
 NO_REGION = "accelform:region: is not set: without it nothing can be held to one region"
 
 
-class Pack(analyzer_pb2_grpc.AnalyzerServicer):  # type: ignore[misc]
+class Pack(analyzer_pb2_grpc.AnalyzerServicer):
     """Answers the engine, resource by resource: policies over a whole stack run only after it was made."""
 
     def __init__(self) -> None:
