@@ -25,6 +25,8 @@ from typing import IO, NoReturn, Protocol
 from infra.provider.start import without_command_line
 
 REQUEST_BYTES = 1 << 20
+PACK = "PulumiPolicy.yaml"
+"""File that makes a folder a policy pack."""
 SAYS = 3
 """File descriptors of a request: standard output, standard error, and where it is said which process it is and how it ended."""
 
@@ -134,7 +136,7 @@ def _serve(requests: socket.socket) -> None:
         if not job:
             _end(running)
         asked = json.loads(job)
-        if not asked["is_module"]:
+        if not Path(asked["folder"], PACK).exists():
             _import_what_providers_share()
         out, err, said = given
         pid = os.fork()
