@@ -35,6 +35,7 @@ class Answers:
     zone: str | None = None
     provisioning: str | None = None
     max_run_minutes: str | None = None
+    because: str | None = None
     callers: list[str] | None = None
     monthly_limit: str | None = None
 
@@ -92,8 +93,8 @@ def write(path: Path, text: str, said: str) -> None:
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
     from infra.components.tpu_offer import SliceType
-    from infra.components.tpu_slice import RunLimit
-    from infra.spec import Label, Member, Money, ProjectId
+    from infra.components.tpu_slice import UNLIMITED, RunLimit
+    from infra.spec import Because, Label, Member, Money, ProjectId
     from infra.stack_file import Region
 
     missing: list[Problem] = []
@@ -146,12 +147,17 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
             read=minutes_or_unlimited,
             kind=RunLimit,
         )
-        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=None if minutes is None else str(minutes))
+        because = answers.because
+        if str(minutes) == UNLIMITED or provisioning == "on-demand":
+            because = need("because", because, "why it stands around the clock, or is got on demand, in a sentence", kind=Because)
+        minutes = None if minutes is None else str(minutes)
+        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=minutes, because=because)
     if ENDPOINT in runs:
         callers = need("callers", answers.callers, "who may call the endpoint, as IAM members, or none", read=words, kind=list[Member])
         answers = replace(answers, callers=[one for one in callers or [] if one != "none"])
     limit = need("monthly-limit", answers.monthly_limit, "monthly limit in the billing account's currency, such as 350 USD", kind=Money)
     for_machine = {"zone": answers.zone, "provisioning": answers.provisioning, "max-run-minutes": answers.max_run_minutes}
+    for_machine["because"] = answers.because
     unused: dict[str, object] = {} if machines else dict(for_machine)
     if ENDPOINT not in runs:
         unused["callers"] = answers.callers
@@ -216,6 +222,7 @@ def _text(answers: Answers) -> str:
             f"      zone: {quoted(answers.zone)}",
             f"      provisioning: {quoted(answers.provisioning)}",
             f"      max_run_minutes: {minutes if re.fullmatch(r'[1-9][0-9]*', minutes) else quoted(minutes)}",
+            *([f"      because: {quoted(answers.because)}"] if answers.because else []),
         ]
     if ENDPOINT in (answers.run or []):
         lines += ["", "  accelform:endpoints:", "    predict:", f"      callers: {quoted(answers.callers or [])}"]

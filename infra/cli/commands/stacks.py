@@ -117,6 +117,7 @@ def init(
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
     provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
     max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
+    because: Annotated[str | None, typer.Option(help="Why the TPU machine always stands, or is got on demand.")] = None,
     callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
     monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
     folder: Folder = STACKS,
@@ -142,6 +143,7 @@ def init(
         zone=zone,
         provisioning=provisioning,
         max_run_minutes=max_run_minutes,
+        because=because,
         callers=callers,
         monthly_limit=monthly_limit,
     )

@@ -25,6 +25,8 @@ from typing import IO, NoReturn, Protocol
 from infra.provider.start import without_command_line
 
 REQUEST_BYTES = 1 << 20
+PACK = "PulumiPolicy.yaml"
+"""File that makes a folder a policy pack."""
 SAYS = 3
 """File descriptors of a request: standard output, standard error, and where it is said which process it is and how it ended."""
 
@@ -50,7 +52,7 @@ def can_fork() -> bool:
 class Fresh:
     """A plugin as a process that starts anew."""
 
-    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_provider: bool) -> None:
+    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> None:
         command = [sys.executable, "-u", *arguments]
         self._process = subprocess.Popen(
             command, cwd=folder, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -93,7 +95,7 @@ class Forks:
             _serve(theirs)
         theirs.close()
 
-    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_provider: bool) -> Forked:
+    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> Forked:
         """
         Starts a program: `python FOLDER ARGUMENTS`.
 
@@ -101,10 +103,9 @@ class Forks:
             arguments: What is run, and what it is told.
             folder: Where it runs.
             env: What its environment has besides the host's.
-            is_provider: Whether it wants what providers share.
         """
         pipes = [os.pipe() for _ in range(SAYS)]
-        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env), "is_provider": is_provider})
+        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env)})
         socket.send_fds(self._requests, [job.encode()], [ours for _, ours in pipes])
         for _, ours in pipes:
             os.close(ours)
@@ -135,7 +136,7 @@ def _serve(requests: socket.socket) -> None:
         if not job:
             _end(running)
         asked = json.loads(job)
-        if asked["is_provider"]:
+        if not Path(asked["folder"], PACK).exists():
             _import_what_providers_share()
         out, err, said = given
         pid = os.fork()
