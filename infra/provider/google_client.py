@@ -17,7 +17,7 @@ def quickly() -> None:
         return
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
     read = metadata.packages_distributions
-    metadata.packages_distributions = dict  # type: ignore[assignment]
+    metadata.packages_distributions = dict
     try:
         import_module("google.api_core")
     finally:
