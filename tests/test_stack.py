@@ -418,7 +418,7 @@ def test_fails_on_six_addresses(base: dict[str, Any], stack_file: Write) -> None
     base["accelform:notify"] = [f"email:person{number}@shop.example" for number in range(6)]
     assert "is too much" in refused(stack_file(base))["notify"]
     base["accelform:notify"] = ["slack:#ml"]
-    assert "is not an e-mail channel" in refused(stack_file(base))["notify.0"]
+    assert "is neither an e-mail channel" in refused(stack_file(base))["notify.0"]
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,9 @@ def _left_over(spec: FileSpec, stack: str, base: str, seen: Sequence[Seen]) -> l
     from infra.operate import estate
 
     ids = {str(one.answer.id).lower() for one in seen}
-    rows = []
-    for thing in estate.look(spec.project, spec.region, base).things:
+    found = estate.look(spec.project, spec.region, base)
+    rows = [Row(NOT_TAKEN, one.kind, "all", "", f"cannot be listed: {one.why}") for one in found.refused]
+    for thing in found.things:
         if thing.stack == stack and not ids & {name.lower() for name in thing.ids}:
             rows.append(Row(LEFT, thing.kind, thing.short, thing.name, "carries the stack's label, and the file does not declare it"))
     return rows
@@ -192,7 +193,7 @@ def write(folder: Path, stack: str, seen: Sequence[Seen]) -> list[Path]:
 
 def told(rows: Sequence[Row], stack: str, written: Sequence[Path], *, cloud: bool, as_json: bool) -> int:
     """Prints what was found and what comes next."""
-    refused = [row for row in rows if "Google answers" in row.why]
+    refused = [row for row in rows if "Google answers" in row.why or "cannot be listed" in row.why]
     code = ExitCode.CLOUD if refused else ExitCode.OK
     commands = _next(stack, written, cloud=cloud)
     if as_json:

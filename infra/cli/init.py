@@ -49,10 +49,10 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     path = folder / f"Pulumi.{stack}.yaml"
     if path.exists() and not force:
         raise SpecError(str(path), [Problem("", "is there already", fix="--force overwrites it; --stack NAME writes another")])
-    if path.exists() and (kept := _engine_keys(path)):
+    if path.exists() and (kept := engine_keys(path)):
         said = f"holds {', '.join(kept)}: without them the stack's secrets cannot be read any more"
         raise SpecError(str(path), [Problem("", said, fix="edit the file, or write another with --stack NAME")])
-    _write(path, _text(answers))
+    write(path, _text(answers), "the answers")
     if as_json:
         print_json({"exit_code": int(ExitCode.OK), "written": str(path), "problems": []})
     else:
@@ -60,14 +60,14 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     return ExitCode.OK
 
 
-def _engine_keys(path: Path) -> list[str]:
+def engine_keys(path: Path) -> list[str]:
     """What the engine itself keeps in a stack file, and nobody can write again."""
     from infra.yaml_file import read
 
     return [key for key in ("secretsprovider", "encryptionsalt", "encryptedkey") if key in read(path).data]
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str, said: str) -> None:
     """Writes what passes, whole or not at all: it is read back from beside its place before it takes it."""
     from infra.stack import StackSpec
 
@@ -75,7 +75,7 @@ def _write(path: Path, text: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             draft = Path(folder) / path.name
             draft.write_text(text, encoding="utf-8", errors="surrogateescape")
-            StackSpec.load(draft, "the answers")
+            StackSpec.load(draft, said)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".draft", delete=False, encoding="utf-8") as file:
             file.write(text)

@@ -169,7 +169,7 @@ def down(
     left: list[str] = []
     with home.alone("down"):
         standing = up.standing(home)
-        gone = _standing(names, home, "accelform down")
+        gone = those_up(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
             results = [up.down(place, stack, progress) for stack in up.last_first(place, gone)]
@@ -207,7 +207,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
+def recover(names: Sequence[str], *, forget: bool, allow_gone: bool = False, as_json: bool) -> int:
     """`accelform recover`."""
     from infra.local import project, up
     from infra.local.home import Home
@@ -216,9 +216,9 @@ def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
     root = project.checkout(Path.cwd())
     done: dict[str, list[str]] = {}
     with Home.of(root).alone("recover"):
-        if stacks := _standing(names, Home.of(root), "accelform recover"):
+        if stacks := those_up(names, Home.of(root), "accelform recover"):
             place = up.prepare_down(root, stacks, progress)
-            done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
+            done = {stack: up.recovered(place, stack, progress, forget=forget, allow_gone=allow_gone) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
     elif not done:
@@ -240,7 +240,7 @@ def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     return root, stack_kinds.in_order(stack_files(names, root / STACKS if folder == STACKS else folder))
 
 
-def _standing(names: Sequence[str], home: Home, command: str) -> list[str]:
+def those_up(names: Sequence[str], home: Home, command: str) -> list[str]:
     """Those of *names* that the sandbox's backend knows; all that it knows where none is named. Their files may be gone."""
     from infra.errors import Problem, SpecError
     from infra.local import up

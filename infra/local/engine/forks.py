@@ -50,7 +50,7 @@ def can_fork() -> bool:
 class Fresh:
     """A plugin as a process that starts anew."""
 
-    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_provider: bool) -> None:
         command = [sys.executable, "-u", *arguments]
         self._process = subprocess.Popen(
             command, cwd=folder, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -93,7 +93,7 @@ class Forks:
             _serve(theirs)
         theirs.close()
 
-    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> Forked:
+    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_provider: bool) -> Forked:
         """
         Starts a program: `python FOLDER ARGUMENTS`.
 
@@ -101,9 +101,10 @@ class Forks:
             arguments: What is run, and what it is told.
             folder: Where it runs.
             env: What its environment has besides the host's.
+            is_provider: Whether it wants what providers share.
         """
         pipes = [os.pipe() for _ in range(SAYS)]
-        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env)})
+        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env), "is_provider": is_provider})
         socket.send_fds(self._requests, [job.encode()], [ours for _, ours in pipes])
         for _, ours in pipes:
             os.close(ours)
@@ -134,7 +135,7 @@ def _serve(requests: socket.socket) -> None:
         if not job:
             _end(running)
         asked = json.loads(job)
-        if not asked["is_module"]:
+        if asked["is_provider"]:
             _import_what_providers_share()
         out, err, said = given
         pid = os.fork()

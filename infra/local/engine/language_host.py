@@ -74,7 +74,7 @@ class Host(LanguageServer):
         folder = request.info.program_directory or request.program
         # A policy pack is started as a provider is: the SDK's own launcher only imports the SDK first, which costs 0.4 s of CPU.
         env = dict(pair.split("=", 1) for pair in request.env if "=" in pair)
-        process: Plugin = self._start([folder, *request.args], folder, env)
+        process: Plugin = self._start([folder, *request.args], folder, env, is_provider=request.kind != "analyzer")
         _plugins.add(process)
         context.add_callback(process.kill)
         try:

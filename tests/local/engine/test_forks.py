@@ -26,7 +26,7 @@ import json, sys
 from infra.local.engine.forks import Forks, Fresh
 way, folder = json.loads(sys.argv[1])
 start = Forks().start if way == "forked" else Fresh
-both = [start([folder, str(one)], folder, {"SAYS": "hello"}) for one in range(2)]
+both = [start([folder, str(one)], folder, {"SAYS": "hello"}, is_provider=True) for one in range(2)]
 said = [(one.stdout.read().decode(), one.stderr.read().decode(), one.wait()) for one in both]
 for one in both:
     one.kill()  # does nothing any more
@@ -75,7 +75,7 @@ def test_none_outlives_its_host(number: int, tmp_path: Path) -> None:
     (tmp_path / "__main__.py").write_text("import signal\nprint('up', flush=True)\nsignal.pause()\n", encoding="utf-8")
     program = (
         "import sys\nfrom infra.local.engine.forks import Forks\n"
-        "forks = Forks()\none = forks.start([sys.argv[1]], sys.argv[1], {})\n"
+        "forks = Forks()\none = forks.start([sys.argv[1]], sys.argv[1], {}, is_provider=False)\n"
         "print(one.stdout.read(2).decode(), flush=True)\none.wait()\n"
     )
     ours, theirs = os.pipe()
