@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from infra import stack_kinds
 from infra.check import check, stack_files
+from infra.cli import preview
+from infra.cli.progress import Progress
+from infra.local.engine import find
+from infra.local.reach import Reach
 from tests.cli.own_pulumi import OwnPulumi
 from tests.gitops.conftest import summary
 
@@ -181,3 +186,17 @@ def test_a_cli_that_is_not_there_or_is_not_the_users_is_not_asked(
     monkeypatch.setenv("PATH", "/nowhere")
     assert "there is no Pulumi CLI" in accelform("preview", "--cloud").err
     assert [words[0] for words in own_pulumi.calls] == ["stack"]
+
+
+def test_what_waits_for_its_region_is_told_by_its_file_alone(accelform: Accelform, capsys: pytest.CaptureFixture[str]) -> None:
+    """The engine could not read the outputs of a stack that is not up; nothing is said to be looked at that was not."""
+    (file,) = stack_files(["us-central1-apps"], Path("stacks"))
+    there = Reach(find.Engine(Path("/nowhere"), "3.0.0", "built here"), {}, Path(), False, {file.stack: None})
+    seen = preview.look(there, file, Progress(quiet=True), stack_kinds.load(file.path))
+    assert (seen.waits_for, seen.outcome, seen.up) == ("us-central1", None, False)
+    assert {one.op for one in seen.changed} == {"create"}
+    preview.show(Console(width=200), file, seen, full=False)
+    said = capsys.readouterr().out
+    assert "by the file alone: it is looked at once us-central1 stands" in said
+    assert len(said.splitlines()) < 40 < len(seen.changed)
+    assert preview.as_data(file, seen)["looked_at"] is False
