@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
 import pulumi
@@ -12,7 +13,7 @@ from pydantic import AfterValidator, ValidationInfo, field_validator, model_vali
 from infra import gcp, names
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
-from infra.spec import Spec, pattern, problem
+from infra.spec import Spec, YesNo, pattern, problem
 
 IAP_SSH_RANGE = "35.235.240.0/20"
 """Addresses that IAP's TCP forwarding comes from. Source: https://cloud.google.com/iap/docs/using-tcp-forwarding, read 2026-11."""
@@ -21,6 +22,8 @@ MTU_BYTES = 8896
 """Largest frame of a VPC, which Google advises for TPUs.
 Source: https://cloud.google.com/tpu/docs/multislice-introduction, read 2026-11."""
 
+USES = "roles/compute.networkUser"
+"""Role on a subnet of others with which machines are made in it. Source: https://cloud.google.com/vpc/docs/shared-vpc, read 2026-11."""
 SUBNETWORK = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/regions/([a-z0-9-]+)/subnetworks/([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)")
 PROXY_PREFIX = 26
 PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
@@ -66,8 +69,11 @@ class NetworkSpec(Spec):
         ]
         | None
     ) = None
-    """A subnet that others own, by its full name, instead of an own network.
-    It must have NAT and private access, and is never destroyed."""
+    """A subnet that others own, by its full name, instead of an own network: of this project, or of the host project of a Shared VPC.
+    It must have NAT and private access, and is never destroyed. `accelform doctor --cloud` says what it lacks."""
+    grants: YesNo = False
+    """Whether this stack makes the grants on that subnet, of a Shared VPC, that its accounts and Google's service agents need: who
+    updates it must then be allowed to grant there. Else the subnet's owner makes them."""
 
     @field_validator("existing")
     @classmethod
@@ -82,10 +88,17 @@ class NetworkSpec(Spec):
     def _one_form(self) -> NetworkSpec:
         if self.existing and "cidr" in self.model_fields_set:
             raise ProblemsError([Problem("cidr", "an existing subnet has its range already", fix="remove `cidr` or `existing`")])
+        if self.grants and not self.existing:
+            raise ProblemsError([Problem("grants", "does nothing: the network is the stack's own", fix="remove it, or name `existing`")])
         if not self.existing and self.proxy_cidr and ipaddress.IPv4Network(self.proxy_cidr).overlaps(ipaddress.IPv4Network(self.cidr)):
             message = f"shares addresses with the subnet of machines, {self.cidr}"
             raise ProblemsError([Problem("proxy_cidr", message, "a range beside it, such as 10.0.16.0/23")])
         return self
+
+
+def shared(spec: NetworkSpec, project: str) -> bool:
+    """Whether the subnet is of another project's: of a Shared VPC."""
+    return spec.existing is not None and spec.existing.split("/")[1] != project
 
 
 class Network(pulumi.ComponentResource):
@@ -97,17 +110,32 @@ class Network(pulumi.ComponentResource):
     own: gcp.compute.Network | None = None
     """The network, where it is the stack's; None where the subnet is others'."""
     egress: list[pulumi.Resource]
-    """What must stand before a machine without an external address boots: its startup script needs a way out."""
+    """What must stand before a machine without an external address boots: its startup script needs a way out, and whoever makes it the
+    subnet."""
 
-    def __init__(self, name: str, spec: NetworkSpec, *, placement: Placement, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        spec: NetworkSpec,
+        *,
+        placement: Placement,
+        users: Mapping[str, pulumi.Input[str]] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """
+        Args:
+            users: Who makes machines in it, as IAM members by name: granted on a subnet of another project, where *spec* says so.
+        """
         super().__init__("accelform:network:Network", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         own = f"projects/{placement.project}/regions/{placement.region}/subnetworks/{names.resource(placement.stack, 'subnet')}"
         self.subnetwork_name = spec.existing or own
         if spec.existing:
             self.subnetwork = self._read(name, spec.existing, child)
-            self.egress = []
+            self._granted = spec.existing if spec.grants and shared(spec, placement.project) else ""
+            self.egress = [made for one, member in (users or {}).items() if (made := self.let_in(one, member))]
         else:
+            self._granted = ""
             self._declare(name, spec, placement, child)
         self.register_outputs({"subnetwork": self.subnetwork.id})
 
@@ -130,6 +158,21 @@ class Network(pulumi.ComponentResource):
 
         subnetwork.private_ip_google_access.apply(reaches_google)
         return subnetwork
+
+    def let_in(self, name: str, member: pulumi.Input[str]) -> pulumi.Resource | None:
+        """Grants *member* the use of the subnet, where it is of another project and the file says so; else nothing is needed, or asked."""
+        if not self._granted:
+            return None
+        _, project, _, region, _, short = self._granted.split("/")
+        return gcp.compute.SubnetworkIAMMember(
+            f"network-{name}",
+            project=project,
+            region=region,
+            subnetwork=short,
+            role=USES,
+            member=member,
+            opts=pulumi.ResourceOptions(parent=self),
+        )
 
     def _declare(self, name: str, spec: NetworkSpec, placement: Placement, child: pulumi.ResourceOptions) -> None:
         network = gcp.compute.Network(
