@@ -345,7 +345,7 @@ class StackSpec(FileSpec):
         slices = [name for name, one in self.tpu_slices.items() if one.chosen_way == "compute-engine"]
         several = [name for name in slices if (one := self.tpu_slices[name]).hosts > 1 or one.provisioning == "flex-start"]
         jobs = [name for name, one in self.jobs.items() if one.chosen_way == "compute-engine" and one.hosts > 1]
-        return tuple([*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing)])
+        return (*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing))
 
     @property
     def needs_network(self) -> bool:

@@ -10,8 +10,8 @@ from infra import names
 from infra.catalog.gpu_machines import boot_disk_type
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes
-from infra.components.pool_nodes import QUEUED
 from infra.components.pipeline import ISSUER as GITHUB
+from infra.components.pool_nodes import QUEUED
 from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, Need, SharedSubnet, TpuNeed
 
 if TYPE_CHECKING:

@@ -164,7 +164,7 @@ class Network(pulumi.ComponentResource):
         if not self._granted:
             return None
         _, project, _, region, _, short = self._granted.split("/")
-        return gcp.compute.SubnetworkIAMMember(
+        made: pulumi.Resource = gcp.compute.SubnetworkIAMMember(
             f"network-{name}",
             project=project,
             region=region,
@@ -173,6 +173,7 @@ class Network(pulumi.ComponentResource):
             member=member,
             opts=pulumi.ResourceOptions(parent=self),
         )
+        return made
 
     def _declare(self, name: str, spec: NetworkSpec, placement: Placement, child: pulumi.ResourceOptions) -> None:
         network = gcp.compute.Network(

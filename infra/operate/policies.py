@@ -27,7 +27,7 @@ Source: https://cloud.google.com/resource-manager/docs/organization-policy/defin
 
 
 def policies(google: Google, needs: CloudNeeds) -> Iterator[Found]:
-    """Each constraint that could stand in the way, as it takes effect in the project; and what one that only watches so far would refuse."""
+    """Each constraint that could stand in the way, as it takes effect in the project; and what one that only watches would refuse."""
     fine = 0
     for constraint, verdict_of in CONSTRAINTS.items():
         show = f"gcloud org-policies describe {constraint} --project={needs.project} --effective"

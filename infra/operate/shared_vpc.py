@@ -66,7 +66,9 @@ def _subnet(subnet: dict[str, Any], shared: SharedSubnet, needs: CloudNeeds) -> 
         if ranges is None and shared.host != needs.project:
             fine = False
             words = f"clusters.{cluster}: GKE makes no ranges in another project's subnet: it needs some that are there"
-            yield Found(check, "failed", words, f"write clusters.{cluster}.secondary_ranges; the subnet has: {', '.join(sorted(there)) or 'none'}")
+            yield Found(
+                check, "failed", words, f"write clusters.{cluster}.secondary_ranges; the subnet has: {', '.join(sorted(there)) or 'none'}"
+            )
         for name in (one for one in ranges or () if one not in there):
             fine = False
             words = f"clusters.{cluster}.secondary_ranges: {name} is no range of the subnet, which has {', '.join(sorted(there)) or 'none'}"
@@ -88,12 +90,12 @@ def _nat(host: Google, subnet: dict[str, Any], shared: SharedSubnet) -> Iterator
                 yield Found("shared VPC: way out", "ok", f"Cloud NAT {nat.get('name')} of router {router.get('name')}")
                 return
     where = f"--project={of['project']} --region={of['region']}"
-    router = str(mine[0].get("name")) if mine else f"{of['subnet']}-router"
-    make = "" if mine else f"gcloud compute routers create {router} {where} --network={network} && "
-    nat = f"gcloud compute routers nats create {of['subnet']}-nat --router={router} {where}"
-    nat += f" --nat-custom-subnet-ip-ranges={of['subnet']} --auto-allocate-nat-external-ips"
+    which = str(mine[0].get("name")) if mine else f"{of['subnet']}-router"
+    make = "" if mine else f"gcloud compute routers create {which} {where} --network={network} && "
+    nats = f"gcloud compute routers nats create {of['subnet']}-nat --router={which} {where}"
+    nats += f" --nat-custom-subnet-ip-ranges={of['subnet']} --auto-allocate-nat-external-ips"
     words = "no Cloud NAT takes the subnet: machines without an external address reach Google's services only, and install nothing"
-    yield Found("shared VPC: way out", "failed", words, make + nat)
+    yield Found("shared VPC: way out", "failed", words, make + nats)
 
 
 def _ssh(host: Google, subnet: dict[str, Any], shared: SharedSubnet) -> Iterator[Found]:
@@ -126,7 +128,9 @@ def _attached(google: Google, shared: SharedSubnet, needs: CloudNeeds) -> Iterat
     if host == shared.host:
         yield Found(check, "ok", f"{needs.project} is a service project of {host}")
     elif host:
-        yield Found(check, "failed", f"{needs.project} is a service project of {host}, and the subnet is of {shared.host}", "name a subnet of it")
+        yield Found(
+            check, "failed", f"{needs.project} is a service project of {host}, and the subnet is of {shared.host}", "name a subnet of it"
+        )
     else:
         add = f"gcloud compute shared-vpc associated-projects add {needs.project} --host-project={shared.host}"
         words = f"{needs.project} is no service project of {shared.host}: its machines cannot stand in that subnet"
@@ -158,7 +162,10 @@ def _grants(google: Google, host: Google, shared: SharedSubnet, needs: CloudNeed
     number = str(google.call("cloudresourcemanager", "v3", "projects.get", name=f"projects/{needs.project}")["name"]).rpartition("/")[2]
     on_host = _members(host.call("cloudresourcemanager", "v3", "projects.getIamPolicy", resource=f"projects/{shared.host}", body={}))
     on_subnet = _members(host.call("compute", "v1", "subnetworks.getIamPolicy", **_of(shared, "resource")))
-    gke, tpu = f"serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com", f"serviceAccount:service-{number}@gcp-sa-tpu.iam.gserviceaccount.com"
+    gke, tpu = (
+        f"serviceAccount:service-{number}@container-engine-robot.iam.gserviceaccount.com",
+        f"serviceAccount:service-{number}@gcp-sa-tpu.iam.gserviceaccount.com",
+    )
     apis = f"serviceAccount:{number}@cloudservices.gserviceaccount.com"
     check, fine = "shared VPC: grants", True
     users = [(apis, one) for one in [*shared.groups, *shared.clusters][:1]] + [(gke, one) for one in shared.clusters[:1]]

@@ -196,7 +196,9 @@ def test_what_only_watches_so_far_is_a_warning(answers: dict[str, Any], look: Lo
 
 def test_whoever_may_not_look_is_told_so_and_nothing_is_fine(answers: dict[str, Any], needs: CloudNeeds, cloud: SimpleNamespace) -> None:
     for constraint in policies.CONSTRAINTS:
-        answers[f"orgpolicy/v2/projects/{cloud.project}/policies/{constraint}:getEffectivePolicy"] = cloud.error(403, "PERMISSION_DENIED", "no")
+        answers[f"orgpolicy/v2/projects/{cloud.project}/policies/{constraint}:getEffectivePolicy"] = cloud.error(
+            403, "PERMISSION_DENIED", "no"
+        )
     found = [one for one in inspect(needs, connect=cloud.transport(answers)) if one.check == "organisation policies"]
     assert [(one.level, "roles/orgpolicy.policyViewer" in one.fix) for one in found] == [("unknown", True)]
 
