@@ -242,7 +242,8 @@ def test_the_example_costs_what_is_counted_by_hand() -> None:
     assert expected == Decimal("0.06") + 10 * Decimal("0.03") + Decimal("0.02") + Decimal("0.05") + Decimal("0.04") + Decimal("0.12")
     assert low == Decimal("0.06") + Decimal("0.1") * Decimal("0.03") + Decimal("0.005") + Decimal("0.0004")
     assert high == Decimal("0.06") + 100 * Decimal("0.03") + 10 * Decimal("0.02") + Decimal("0.5") + Decimal("0.4") + 20 * Decimal("0.12")
-    assert (checked.findings, dict(checked.budgets)) == ([], {})
+    assert checked.findings == []
+    assert [(one.budget, one.over) for one in checked.headroom] == [("monthly", "no")]
 
 
 def test_everything_comes_after_the_apis() -> None:

@@ -36,7 +36,7 @@ def test_loads_the_least_stack(base: dict[str, Any], stack_file: Write) -> None:
     """Project, version, region, environment, owner and one budget are enough."""
     spec = StackSpec.load(stack_file(base))
     assert (spec.project, spec.region, spec.environment, spec.owner) == ("tw-shop-ml", "us-east5", "dev", "ml-team")
-    assert str(spec.budgets["monthly"].amount) == "350 USD"
+    assert str(spec.budgets["monthly"].amount) == "350000 USD"
 
 
 def test_every_file_in_stacks_loads() -> None:

@@ -110,11 +110,12 @@ def not_yet_list() -> str:
 
 
 def rules_table() -> str:
-    """Every rule of the policy pack."""
+    """Every rule, those of the policy pack first."""
     from infra.policy.rules import RULES
+    from infra.policy.stack_rules import STACK_RULES
 
     rows = ["| rule | severity | holds when | else |", "|---|---|---|---|"]
-    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in RULES]
+    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in (*RULES, *STACK_RULES)]
     return "\n".join(rows)
 
 

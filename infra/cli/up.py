@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,29 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 
-def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allow_replace: Sequence[str] = (), as_json: bool) -> int:
+def run(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    release: Sequence[str] = (),
+    allow_replace: Sequence[str] = (),
+    cloud: bool = False,
+    yes: bool = False,
+    as_json: bool,
+) -> int:
     """
     `accelform up`. With *release*, holds are ended first, and what they kept is looked at anew. Node pools of *allow_replace* may be made
     anew, besides those that the stack files name.
     """
+    if cloud:
+        from infra.cli import up_cloud
+
+        _, stacks = _stacks(names, folder)
+        allowed = _allowed(stacks, allow_replace)
+        return up_cloud.run(names, folder, release=release, allow_replace=allowed, yes=yes, as_json=as_json)
+    _only_cloud("up", {"--yes": yes})
     from infra.local import up
+    from infra.local.adopt import taking
     from infra.local.home import Home
 
     started = time.monotonic()
@@ -35,18 +52,25 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
+        begun = up.clock(place)
         results = []
         for file in stacks:
             replaces = allowed.get(file.stack, ())
+            if (count := taking.take(place.home, place.engine, file.path.parent, file.stack)) is not None:
+                progress.say(f"{file.stack}: took what stands into the state, {count} resources, and removed the import file")
             results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
+        virtual = up.clock(place) - begun
     seconds = time.monotonic() - started
     if as_json:
-        print_json(_json(place, results, seconds))
+        print_json(_json(place, results, seconds) | {"sandbox_seconds": round(virtual, 2)})
         return ExitCode.OK
+    from infra.cli.under_way import lasted
+
     _print(results)
     out = console()
     out.out(
-        f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs\n"
+        f"\nup in {seconds:.0f} s, {lasted(virtual)} of the sandbox's own clock, in a local Google Cloud: nothing was asked of the\n"
+        "real one, and nothing costs\n"
         "  what stands:   accelform sandbox status\n"
         '  plain pulumi:  eval "$(accelform env)"\n'
         "  away with it:  accelform down"
@@ -101,8 +125,39 @@ def _released(stacks: Sequence[StackFile], release: Sequence[str], sandbox: str)
     ]
 
 
-def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
+def _only_cloud(command: str, given: Mapping[str, object]) -> None:
+    """
+    Raises:
+        SpecError: An option is given that means nothing in the sandbox.
+    """
+    from infra.errors import Problem, SpecError
+
+    if wrong := [name for name, value in given.items() if value]:
+        fix = "add --cloud, or leave it out: in the sandbox nobody is asked, since nothing real is lost"
+        raise SpecError(f"accelform {command}", [Problem(name, "belongs to --cloud", fix=fix) for name in wrong])
+
+
+def down(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    force: bool,
+    as_json: bool,
+    cloud: bool = False,
+    confirm: str | None = None,
+    yes: bool = False,
+    keep_protected: bool = False,
+) -> int:
     """`accelform down`."""
+    if cloud:
+        from infra.cli import down_cloud
+        from infra.errors import Problem, SpecError
+
+        if force:
+            problem = Problem("--force", "drops the sandbox, and means nothing in Google Cloud", fix="leave it out; or leave --cloud out")
+            raise SpecError("accelform down --cloud", [problem])
+        return down_cloud.run(names, folder, confirm=confirm, yes=yes, keep_protected=keep_protected, as_json=as_json)
+    _only_cloud("down", {"--confirm": confirm, "--yes": yes, "--keep-protected": keep_protected})
     from infra.local import project, up
     from infra.local.home import Home
 

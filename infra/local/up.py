@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
@@ -22,12 +23,13 @@ from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
 from infra.refusals import NAMESPACE
-from infra.sandbox import process
+from infra.sandbox import emulated, process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
 
@@ -71,8 +73,16 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """One line that stays."""
 
-    def steps(self, title: str, *, lines: bool) -> AbstractContextManager[Callable[[events.Step], None]]:
-        """A bar for one update; with *lines*, logs get a line for each change."""
+    def steps(
+        self, title: str, *, lines: bool, ahead: Sequence[events.Step] = (), cloud: bool = False
+    ) -> AbstractContextManager[Callable[[events.Step], None]]:
+        """
+        A bar for one update; with *lines*, logs get a line for each change.
+
+        Args:
+            ahead: What would change, where a preview has said it.
+            cloud: Whether it is Google Cloud, whose clock is the real one.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +122,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
     specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
     _check_before(specs, standing(Home.of(root)))
     _check_apps(stacks, specs, standing(Home.of(root)))
-    place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
+    place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress.say)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
     for name, spec in specs.items():
@@ -206,23 +216,33 @@ def prepare_down(root: Path, stacks: Sequence[str], progress: Progress) -> Place
         MachineError: This machine lacks something.
         OwnerError: A stack's state is of the other cloud.
     """
-    place = _place(root, [], progress)
+    place = _place(root, [], progress.say)
     project.write(place.home, root, [], place.sandbox.base)
     for stack in stacks:
         _state(place, stack)
     return place
 
 
-def _place(root: Path, projects: Sequence[str], progress: Progress) -> Place:
+def prepare_preview(root: Path, projects: Sequence[str], say: Callable[[str], None]) -> Place:
+    """
+    What a look needs: nothing of the stacks is prepared.
+
+    Raises:
+        MachineError: This machine lacks something.
+    """
+    return _place(root, list(dict.fromkeys(projects)), say)
+
+
+def _place(root: Path, projects: Sequence[str], say: Callable[[str], None]) -> Place:
     home = Home.of(root)
     home.prepare()
     engine = build.ensure()
-    progress.say(f"engine: pulumi {engine.version}, {engine.path}")
+    say(f"engine: pulumi {engine.version}, {engine.path}")
     plugins = {package.name: plugin.placed(package, home.pulumi_home, engine) for package in plugin.EVERY}
     for name, one in plugins.items():
-        progress.say(f"{name} plugin: {one.kind} ({one.why})")
+        say(f"{name} plugin: {one.kind} ({one.why})")
     sandbox = process.start(home.sandbox, projects)
-    progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
+    say(f"sandbox: {sandbox.base}, in {home.sandbox}")
     place = Place(home, engine, plugins["gcp"], sandbox)
     _notice_another(place)
     return place
@@ -255,14 +275,16 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False, a
     result = Result(stack, recovered=recovered(place, stack, progress))
     if refresh:
         _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
-    preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress)
+    ahead: list[events.Step] = []
+    preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress, seen=ahead.append)
     if preview.violations:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
     _check(preview, f"stack {stack}: the preview failed, and nothing was made")
     check_replaced(stack, preview.replaced, allow_replace)
     if preview.changed:
         with _begun(place, stack) as note:
-            done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
+            make = ["up", "--yes", "--skip-preview", "--policy-pack", PACK]
+            done = _run(place, make, stack, f"{stack}: up", progress, ahead=ahead)
             atomic.write(note, json.dumps(list(done.unsure.values())))
             _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
         result.changes = done.changes
@@ -300,8 +322,9 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
@@ -328,7 +351,7 @@ def _unlock(place: Place, stack: str) -> None:
     state = _state(place, stack) or {}
     locked = [
         values
-        for one in state.get("deployment", {}).get("resources", [])
+        for one in (state.get("deployment") or {}).get("resources") or []
         for values in (one.get("inputs", {}), one.get("outputs", {}))
         if one["type"] in LOCKED and values.get("deletionProtection")
     ]
@@ -344,8 +367,13 @@ def _unlock(place: Place, stack: str) -> None:
 
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
@@ -369,13 +397,18 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
     """What stands in the sandbox though no stack is left: every service is asked."""
     found = process.ask(place.sandbox, "GET", "resources")["resources"]
     return [f"{one['service']}: {one['name']}" for one in found if not one["own"]]
+
+
+def clock(place: Place) -> float:
+    """Seconds since 1970 on the sandbox's own clock, which jumps over what Google Cloud takes minutes for."""
+    return dt.datetime.fromisoformat(process.ask(place.sandbox, "GET", "status")["time"]).timestamp()
 
 
 def shell(place: Place) -> dict[str, str | None]:
@@ -391,6 +424,7 @@ def shell(place: Place) -> dict[str, str | None]:
         "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),
         **environment(place.sandbox.base),
+        **emulated.environment(place.sandbox.base),  # `pulumi login gs://...` is then a bucket of the sandbox
     }
 
 
@@ -425,7 +459,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state
@@ -482,15 +516,28 @@ def _note(place: Place, stack: str) -> Path:
 
 
 def _run(
-    place: Place, arguments: list[str], stack: str, title: str, progress: Progress, env: Mapping[str, str] | None = None
+    place: Place,
+    arguments: list[str],
+    stack: str,
+    title: str,
+    progress: Progress,
+    env: Mapping[str, str] | None = None,
+    *,
+    ahead: Sequence[events.Step] = (),
+    seen: Callable[[events.Step], None] = lambda _step: None,
 ) -> events.Outcome:
-    with progress.steps(title, lines=arguments[0] != "preview") as step:
+    with progress.steps(title, lines=arguments[0] != "preview", ahead=ahead) as step:
+
+        def take(one: events.Step) -> None:
+            seen(one)
+            step(one)
+
         return events.run(
             [*arguments, "--stack", stack],
             engine=place.engine,
             env={**place.home.env(place.engine), **(env or {})},
             folder=place.home.project,
-            step=step,
+            step=take,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
 from pathlib import Path
@@ -36,26 +36,40 @@ def edited(text: str, values: Mapping[KeyPath, Any], gone: Iterable[KeyPath] = (
         values: By path. A mapping that is not there is made; what is above it must be one.
         gone: Keys that are taken away.
     """
-    from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
+
+    def change(loaded: Any) -> None:
+        for path, value in values.items():
+            holder = loaded
+            for step in path[:-1]:
+                if holder.get(step) is None:
+                    holder[step] = CommentedMap()
+                holder = holder[step]
+            holder[path[-1]] = _as_before(value, holder.get(path[-1]))
+        for path in gone:
+            holder = loaded
+            for step in path[:-1]:
+                holder = holder[step]
+            del holder[path[-1]]
+
+    return changed(text, change)
+
+
+def changed(text: str, change: Callable[[Any], None]) -> str:
+    """
+    The text of a file with any change.
+
+    Args:
+        change: Changes the file's data, whose mappings and lists carry their comments.
+    """
+    from ruamel.yaml import YAML
 
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 1_000_000
     yaml.indent(**_indents(text))
     loaded: Any = yaml.load(text)
-    for path, value in values.items():
-        holder = loaded
-        for step in path[:-1]:
-            if holder.get(step) is None:
-                holder[step] = CommentedMap()
-            holder = holder[step]
-        holder[path[-1]] = _as_before(value, holder.get(path[-1]))
-    for path in gone:
-        holder = loaded
-        for step in path[:-1]:
-            holder = holder[step]
-        del holder[path[-1]]
+    change(loaded)
     out = io.StringIO()
     yaml.dump(loaded, out)
     return "".join(_merged(text.splitlines(keepends=True), out.getvalue().splitlines(keepends=True)))
@@ -181,8 +195,13 @@ def _merged(before: list[str], after: list[str]) -> list[str]:
         if what in ("delete", "replace"):
             kept = {line for line in after[k:m] if _is_comment(line)}
             behind = [line for line in before[i:j] if _is_comment(line) and line not in kept]
-        found += after[k:m] + behind
+        found += [_closed(line) for line in after[k:m]] + behind
     return found
+
+
+def _closed(line: str) -> str:
+    """A changed line whose comment stands a space behind it: ruamel keeps its column. Where a quote may hold a `#`, it stays."""
+    return line if "'" in line or '"' in line else re.sub(r" {2,}#", " #", line) if line.strip()[:1] != "#" else line
 
 
 def _is_comment(line: str) -> bool:

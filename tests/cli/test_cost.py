@@ -28,6 +28,7 @@ def repository(
         monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    base["accelform:budgets"] = {"monthly": {"amount": "350 USD"}}
     stack_file(base | {"accelform:tpu_slices": {"eval": a_slice}}, "try")
     stack_file(base, "old")
     stack_file(base | {"accelform:region": "nowhere"}, "bad")

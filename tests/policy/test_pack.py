@@ -20,6 +20,7 @@ from infra.catalog import confirmed
 from infra.policy import excepted
 from infra.policy.rule import check
 from infra.policy.rules import RULES
+from infra.policy.said import Said
 
 PACK = Path(__file__).parents[2] / "infra" / "policy"
 MANDATORY = analyzer_pb2.MANDATORY
@@ -92,7 +93,9 @@ def test_what_the_stack_file_confirms_is_not_found(pack: Any, start: Callable[[d
         entries = [{"what": "v6e-1", "zone": zone, "because": "it runs there"}]
         sure = start({"accelform:region": cases.REGION, "accelform:confirmed": json.dumps(entries)})
         of_rule = [one for one in ask(sure, case) if one[0] == "offered-in-zone"]
-        in_process = [one for one in check([cases.declared(case)], cases.REGION, confirmed.read(entries)) if one.rule == "offered-in-zone"]
+        in_process = [
+            one for one in check([cases.declared(case)], cases.REGION, Said(confirmed.read(entries))) if one.rule == "offered-in-zone"
+        ]
         assert (len(of_rule), len(in_process)) == (found, found)
     assert "offered-in-zone" in dict(ask(pack, case))
 
@@ -104,7 +107,9 @@ def test_what_the_stack_file_excepts_is_not_found_until_its_day_is_over(start: C
         entries = [{"rule": "same-region", "resource": "x", "until": until, "because": "it moves"}]
         excepting = start({"accelform:region": cases.REGION, "accelform:exceptions": json.dumps(entries)})
         of_rule = [one for one in ask(excepting, case) if one[0] == "same-region"]
-        in_process = [one for one in check([cases.declared(case)], cases.REGION, (), excepted.read(entries)) if one.rule == "same-region"]
+        in_process = [
+            one for one in check([cases.declared(case)], cases.REGION, Said(exceptions=excepted.read(entries))) if one.rule == "same-region"
+        ]
         assert (len(of_rule), len(in_process)) == (found, found)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.arguments import STACKS, AsJson, Folder, Named, Stacks
+from infra.cli.arguments import STACKS, AsJson, Folder, Named, OneStack, Stacks
 
 app = typer.Typer()
 
@@ -148,6 +148,34 @@ def init(
     raise typer.Exit(command.run(answers, folder, ask=not yes, force=force, as_json=as_json))
 
 
+@app.command("import")
+def import_(
+    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    project: Annotated[str | None, typer.Option(help="Google Cloud project id, where no stack file is there.")] = None,
+    region: Annotated[str | None, typer.Option(help="Region whose things are taken.")] = None,
+    environment: Annotated[str | None, typer.Option(help="dev, staging or prod, for a new stack file.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Label of every resource, for a new stack file.")] = None,
+    notify: Annotated[list[str] | None, typer.Option(help="Who gets the mail: email:ADDRESS, for a new stack file. Repeatable.")] = None,
+    monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD", where the project has none.')] = None,
+    cloud: Annotated[
+        bool, typer.Option("--cloud", help="Look in Google Cloud, with your own credentials, and not in the sandbox.")
+    ] = False,
+    folder: Folder = STACKS,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing stack file.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Take what stands already, without a change of it.
+
+    With a stack file: its state was lost; what the file declares is found by its names. Without one: a file of what others made is written,
+    which names it as `existing`. Nothing in the cloud is ever changed.
+    """
+    from infra.cli import import_ as command
+
+    asked = command.Asked(stack, project, region, environment, owner, notify, monthly_limit)
+    raise typer.Exit(command.run(asked, folder, cloud=cloud, force=force, as_json=as_json))
+
+
 @app.command()
 def promote(
     source: Annotated[str, typer.Argument(metavar="FROM", help="Stack whose images and programs were tried, such as that of staging.")],
@@ -178,3 +206,35 @@ def doctor(
     from infra.cli import doctor as command
 
     raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, sandbox=sandbox, as_json=as_json))
+
+
+@app.command()
+def evacuate(
+    stack: OneStack,
+    to: Annotated[str, typer.Option("--to", metavar="REGION", help="Region that takes its place.")],
+    new: Annotated[
+        str | None,
+        typer.Option("--stack", metavar="NAME", help="Name of the new stack. (default: the old one's, with its region)"),
+    ] = None,
+    said: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of the new file; of its cluster's apps STACK:KEY=VALUE; KEY= takes it out."),
+    ] = None,
+    gib: Annotated[
+        list[str] | None, typer.Option("--gib", metavar="WHAT=GIB", help="How much is in data, models or images: data=120. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say all of it, and write nothing.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the files of a pull request that moves a region, with what lives in its cluster, to another one.
+
+    It says what is copied, what a person must decide, and in which order all is done.
+
+    Exit code 3: the files are written, and something in them must be decided first.
+    """
+    from infra.cli import evacuate as command
+
+    asked = {"stack": new, "said": said or [], "gib": gib or []}
+    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))
