@@ -26,7 +26,7 @@ from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.monitoring import MonitoringSpec
-from infra.components.network import NetworkSpec
+from infra.components.network import NetworkSpec, shared
 from infra.components.node_pool import NodePoolSpec
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
@@ -121,6 +121,7 @@ class StackSpec(FileSpec):
         problems += answering.problems(self.environment, self._answering(), self.may_be_down)
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        problems += self._shared()
         told = self.clusters and self.network.proxy_cidr  # of a cluster of others, what routes into it must know
         if not self.needs_network and "network" in self.model_fields_set and not told:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
@@ -284,6 +285,20 @@ class StackSpec(FileSpec):
         if there - set(self.monitoring.off) and not self.hears:
             yield Problem("monitoring", "its alerts would reach nobody", fix="name somebody in `notify`, or switch all of them `off`")
 
+    def _shared(self) -> Iterator[Problem]:
+        """What a subnet of another project asks for: a Shared VPC's."""
+        if not shared(self.network, self.project):
+            if self.network.existing and self.network.grants:
+                words = f"does nothing: the subnet is of {self.project}, whose roles reach it"
+                yield Problem("network.grants", words, fix="remove it")
+            return
+        host = str(self.network.existing).split("/")[1]
+        for name, one in self.clusters.items():
+            if not one.existing and one.secondary_ranges is None:
+                words = f"is missing: GKE makes no ranges in a subnet of another project, {host}"
+                fix = "have its owner make two, and name them: accelform doctor --cloud says what the subnet has"
+                yield Problem(f"clusters.{name}.secondary_ranges", words, "{ pods: NAME, services: NAME }", fix)
+
     def _answering(self) -> Iterator[Answering]:
         """Endpoints that serve something. Of several models on one, those that get traffic by themselves must stand, each."""
         for name, one in self.endpoints.items():
@@ -344,6 +359,14 @@ class StackSpec(FileSpec):
     def own_clusters(self) -> bool:
         """Whether a cluster is made."""
         return any(not one.existing for one in self.clusters.values())
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """What is made by a managed group, and so by Google's agent for it: several hosts, flex-start, and nodes of clusters."""
+        slices = [name for name, one in self.tpu_slices.items() if one.chosen_way == "compute-engine"]
+        several = [name for name in slices if (one := self.tpu_slices[name]).hosts > 1 or one.provisioning == "flex-start"]
+        jobs = [name for name, one in self.jobs.items() if one.chosen_way == "compute-engine" and one.hosts > 1]
+        return (*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing))
 
     @property
     def needs_network(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra import documents
 from infra.check import check as check_stack
 from infra.check import stack_files
 from infra.declared import Declared, Secret
@@ -227,3 +230,49 @@ def test_what_others_own_keeps_their_rules(type_: str) -> None:
     """Who reads it, what protects it, and what it is called: the stack only reads it."""
     theirs = Declared(type_, "theirs", {"location": cases.REGION, "name": "theirs"}, existing=True)
     assert check([theirs], cases.REGION) == []
+
+
+SCHEMAS = {
+    "gcp:billing/budget:Budget": ("billingbudgets.v1", "GoogleCloudBillingBudgetsV1Budget"),
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": ("cloudquotas.v1", "QuotaPreference"),
+    "gcp:cloudscheduler/job:Job": ("cloudscheduler.v1", "Job"),
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": ("iam.v1", "WorkloadIdentityPool"),
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": ("iam.v1", "WorkloadIdentityPoolProvider"),
+    "gcp:logging/metric:Metric": ("logging.v2", "LogMetric"),
+    "gcp:logging/projectBucketConfig:ProjectBucketConfig": ("logging.v2", "LogBucket"),
+    "gcp:logging/projectSink:ProjectSink": ("logging.v2", "LogSink"),
+    "gcp:projects/service:Service": ("serviceusage.v1", "GoogleApiServiceusageV1Service"),
+    "gcp:serviceaccount/account:Account": ("iam.v1", "ServiceAccount"),
+}
+"""Where Google's documents describe a type, where that is not Compute Engine's schema of its own name. A spend cap is a budget."""
+
+
+@cache
+def schemas(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["schemas"]
+    return found
+
+
+@pytest.mark.parametrize("token", [one for one, why in labels.NONE.items() if why == labels.NO_FIELD and one.startswith("gcp:")])
+def test_google_has_no_field_for_labels(token: str) -> None:
+    """By the packaged discovery documents: a new revision that has one is a label that we owe."""
+    api, schema = SCHEMAS.get(token, ("compute.v1", token.rpartition(":")[2]))
+    packaged = importlib.util.find_spec("googleapiclient")
+    assert packaged is not None
+    assert packaged.origin is not None
+    path = documents.find(api) or Path(packaged.origin).parent / "discovery_cache" / "documents" / f"{api}.json"
+    assert "labels" not in schemas(path)[schema]["properties"]
+
+
+def test_every_type_that_is_declared_has_labels_or_a_reason() -> None:
+    """By the source: whatever it declares carries labels, is a grant, or is in the table of those that cannot."""
+    found = importlib.util.spec_from_file_location("docs_tool", Path(__file__).parents[2] / "tools" / "docs.py")
+    assert found is not None
+    assert found.loader is not None
+    tool = importlib.util.module_from_spec(found)
+    found.loader.exec_module(tool)
+    declared = {one for one in tool.declared_types() if not labels.GRANT.fullmatch(one)}
+    assert len(declared) > 25
+    words = {"labels", "user_labels", "resource_labels", "node_config"}
+    inputs = inputs_of(declared - set(labels.NONE))
+    assert {token for token, one in inputs.items() if not words & set(one)} == set()

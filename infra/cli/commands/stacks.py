@@ -201,12 +201,13 @@ def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
     cloud: Annotated[bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="The same of their projects in the sandbox of this checkout.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is installed; with --cloud, whether each stack's project is ready for it."""
     from infra.cli import doctor as command
 
-    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, sandbox=sandbox, as_json=as_json))
 
 
 @app.command()
