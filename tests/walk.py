@@ -217,7 +217,9 @@ class Walk:
 
     @staticmethod
     def _is_quick(words: list[str]) -> bool:
-        return words[0] in PLAIN or (words[0] == "accelform" and parsed(words[1:]) in QUICK and not SLOW & set(words) and not {">", "|", "&&"} & set(words))
+        return words[0] in PLAIN or (
+            words[0] == "accelform" and parsed(words[1:]) in QUICK and not SLOW & set(words) and not {">", "|", "&&"} & set(words)
+        )
 
     def _here(self, words: list[str], block: Block, where: str) -> str:
         """Types one of our commands, in this process, or one that copies or shows files."""
