@@ -46,7 +46,7 @@ class Holder:
         return f"stack {self.stack} is locked by {self}"
 
     def fix(self) -> str:
-        """The way out. `accelform recover` lifts what a dead process of this machine left in the backend of a checkout, and nothing else."""
+        """The way out: `accelform recover` lifts what a dead process of this machine left in the backend of a checkout, and no other."""
         cancel = f"pulumi cancel --stack {self.stack}, then try again"
         if self.state == "alive":
             return "wait for it, or end it with ^C, then try again"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from infra.cli.commands import catalog, gitops, image, jobs, rollout, sandbox, stacks, stands, state
+from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sandbox, stacks, stands, state
 
 if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
@@ -24,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for said in (stacks, stands, rollout):
+for said in (stacks, stands, look, rollout):
     app.add_typer(said.app)
 app.add_typer(image.app, name="image", help="Images of the workloads: build, sbom.")
 app.add_typer(sandbox.app, name="sandbox", help="The local Google Cloud: start, stop, status, clusters, attach.")
@@ -45,6 +45,10 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
+    if "_ACCELFORM_COMPLETE" in os.environ:
+        from typer.completion import completion_init
+
+        completion_init()  # a shell asks what goes on with a word: see `accelform completion`
     try:
         try:
             code = app(standalone_mode=False)

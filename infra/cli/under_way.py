@@ -51,9 +51,11 @@ class UnderWay:
         self._started = clock()
         self._running: dict[tuple[str, str], tuple[Step, float]] = {}
         self._done: set[str] = set()
+        self._ready = False
 
     def take(self, one: Step) -> None:
         """Takes one event."""
+        self._ready = True
         if not _counts(one.type) or not one.changes:
             return
         key = (one.urn, one.op)
@@ -76,6 +78,8 @@ class UnderWay:
     def line(self) -> str:
         """As it is now."""
         now = self._clock()
+        if not self._ready:
+            return f"{self._title}: the engine gets ready, {lasted(now - self._started)}"
         parts = [f"{self._title}: {len(self._done)}{f' of {self._total}' if self._total else ''} done, {lasted(now - self._started)}"]
         long = sorted(
             (item for item in self._running.values() if now - item[1] >= SHOWN_SECONDS or waited_for(item[0])), key=lambda item: item[1]

@@ -52,20 +52,25 @@ def run(
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
+        begun = up.clock(place)
         results = []
         for file in stacks:
             replaces = allowed.get(file.stack, ())
             if (count := taking.take(place.home, place.engine, file.path.parent, file.stack)) is not None:
                 progress.say(f"{file.stack}: took what stands into the state, {count} resources, and removed the import file")
             results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
+        virtual = up.clock(place) - begun
     seconds = time.monotonic() - started
     if as_json:
-        print_json(_json(place, results, seconds))
+        print_json(_json(place, results, seconds) | {"sandbox_seconds": round(virtual, 2)})
         return ExitCode.OK
+    from infra.cli.under_way import lasted
+
     _print(results)
     out = console()
     out.out(
-        f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs\n"
+        f"\nup in {seconds:.0f} s, {lasted(virtual)} of the sandbox's own clock, in a local Google Cloud: nothing was asked of the\n"
+        "real one, and nothing costs\n"
         "  what stands:   accelform sandbox status\n"
         '  plain pulumi:  eval "$(accelform env)"\n'
         "  away with it:  accelform down"

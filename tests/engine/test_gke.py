@@ -48,6 +48,8 @@ def test_a_cluster_comes_up_grows_keeps_its_pools_and_goes(base: dict[str, Any],
     assert (changes["update"], changes.keys()) == (1, {"update", "same"})
 
     here.write(config | {"accelform:node_pools": {"serve": SERVE | {"driver": "latest"}, "train": TRAIN}})
+    foreseen = here.accelform("preview", "--json").json["stacks"][0]
+    assert (foreseen["exit_code"], foreseen["refused"]) == (3, ["serve"])
     refused = here.accelform("up", "--json")
     assert refused.code == 3, refused.out
     assert "node_pools.serve: nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig.gpuDriverVersion" in refused.out

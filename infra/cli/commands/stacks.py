@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.arguments import STACKS, AsJson, Folder, Named, Stacks
+from infra.cli.arguments import STACKS, AsJson, Folder, Named, OneStack, Stacks
 
 app = typer.Typer()
 
@@ -193,3 +193,35 @@ def doctor(
     from infra.cli import doctor as command
 
     raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+
+
+@app.command()
+def evacuate(
+    stack: OneStack,
+    to: Annotated[str, typer.Option("--to", metavar="REGION", help="Region that takes its place.")],
+    new: Annotated[
+        str | None,
+        typer.Option("--stack", metavar="NAME", help="Name of the new stack. (default: the old one's, with its region)"),
+    ] = None,
+    said: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of the new file; of its cluster's apps STACK:KEY=VALUE; KEY= takes it out."),
+    ] = None,
+    gib: Annotated[
+        list[str] | None, typer.Option("--gib", metavar="WHAT=GIB", help="How much is in data, models or images: data=120. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say all of it, and write nothing.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the files of a pull request that moves a region, with what lives in its cluster, to another one.
+
+    It says what is copied, what a person must decide, and in which order all is done.
+
+    Exit code 3: the files are written, and something in them must be decided first.
+    """
+    from infra.cli import evacuate as command
+
+    asked = {"stack": new, "said": said or [], "gib": gib or []}
+    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))

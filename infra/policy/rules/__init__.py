@@ -21,12 +21,14 @@ from infra.policy.rules import (
     spot_or_reason,
     traffic_100,
     uniform_access,
+    valid_combination,
     workload_identity,
 )
 
 RULES: tuple[Rule, ...] = (
     same_region.RULE,
     offered_in_zone.RULE,
+    valid_combination.RULE,
     run_limit.RULE,
     spot_or_reason.RULE,
     asleep_or_reason.RULE,
