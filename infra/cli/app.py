@@ -16,7 +16,7 @@ from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sand
 if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
 app = typer.Typer(
-    help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
+    help="Google Cloud accelerators as Python: a stack file a region, one for what lives in its cluster, one for the project; checked and priced first.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
