@@ -104,7 +104,11 @@ def explain(
 
 @app.command()
 def init(
-    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    kind: Annotated[str, typer.Option(help="region; foundation, what a project has once; or apps, what lives in a cluster.")] = "region",
+    region_stack: Annotated[str | None, typer.Option(metavar="STACK", help="For apps: stack of the region whose cluster it is.")] = None,
+    stack: Annotated[
+        str | None, typer.Option(help="Name of the stack. (default: the region; foundation; that of the region and -apps)")
+    ] = None,
     project: Annotated[str | None, typer.Option(help="Google Cloud project id.")] = None,
     region: Annotated[str | None, typer.Option(help="Region that everything lives in.")] = None,
     environment: Annotated[str | None, typer.Option(help="dev, staging or prod.")] = None,
@@ -112,7 +116,7 @@ def init(
     notify: Annotated[list[str] | None, typer.Option(help="Who gets the budgets' mail: email:ADDRESS. Repeatable.")] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="What to run: endpoint, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
+        typer.Option(help="What to run: endpoint, cluster, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
     ] = None,
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
     provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
@@ -126,13 +130,15 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a region's stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
+    Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
 
-    For clusters, and for what lives in them, copy one from docs/examples.
+    What lives in a cluster (--kind apps) takes all but its name from the region's file. Larger ones to copy from are in docs/examples.
     """
     from infra.cli import init as command
 
     answers = command.Answers(
+        kind=kind,
+        region_stack=region_stack,
         stack=stack,
         project=project,
         region=region,
