@@ -244,5 +244,5 @@ def evacuate(
     """
     from infra.cli import evacuate as command
 
-    asked = {"stack": new, "said": said or [], "gib": gib or []}
-    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))
+    code = command.run(stack, folder, to, stack=new, said=said or [], gib=gib or [], dry_run=dry_run, as_json=as_json)
+    raise typer.Exit(code)
