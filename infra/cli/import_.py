@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ CREATE = "stays a create"
 READ = "read only"
 LEFT = "left over"
 NOT_TAKEN = "not taken"
+ELSEWHERE = "stands in "
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +213,11 @@ def told(rows: Sequence[Row], stack: str, written: Sequence[Path], *, cloud: boo
     from rich.text import Text
 
     table = plain_table("how", "type", "name", "id, or why not")
-    for row in rows:
+    elsewhere = Counter(row.type for row in rows if row.why.startswith(ELSEWHERE))
+    for row in (row for row in rows if not row.why.startswith(ELSEWHERE)):
         table.add_row(*(Text(part) for part in (row.how, row.type, row.name, row.why or row.id)))
+    for kind, count in elsewhere.items():
+        table.add_row(NOT_TAKEN, Text(kind), str(count), "in other regions, or in several: --json names them")
     out.print(table)
     counts = {how: sum(row.how == how for row in rows) for how in dict.fromkeys(row.how for row in rows)}
     out.print(Text(f"\n{stack}: {', '.join(f'{count} {how}' for how, count in counts.items()) or 'nothing stands'}"))
