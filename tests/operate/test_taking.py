@@ -125,7 +125,9 @@ def test_pools_are_described_as_they_are() -> None:
     [
         (vm("a", zone="us-east5-a"), "stands in us-east5-a, and the file is of us-central1"),
         (vm("a", "e2-standard-4"), "e2-standard-4 has no accelerator"),
-        (vm("gke-shop-1"), "is a node of a cluster"),
+        (vm("gke-shop-1"), "is a part of a cluster's nodes"),
+        (thing("disk", f"{P}/zones/us-central1-a/disks/d", "us-central1-a", users=["vm"]), "is a disk of a machine"),
+        (thing("machine", f"{P}/zones/us-central1-a/instances/a", "us-central1-a", {"accelform-run": "r"}), "is of a job's run"),
         (vm("a", metadata={"items": [{"key": "created-by", "value": "x"}]}), "is one of a managed group"),
         (vm("a", status="STOPPING"), "is being deleted"),
         (thing("machine", f"{P}/zones/us-central1-a/instances/a", "us-central1-a", {"accelform-stack": "other"}), "is of stack other"),
