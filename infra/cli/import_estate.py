@@ -41,7 +41,7 @@ def run(asked: Asked, stack: str, path: Path, progress: Progress, *, cloud: bool
     rows = [Row(READ, one.thing.kind, one.key, one.thing.name) for one in taken]
     rows += [Row(NOT_TAKEN, one.thing.kind, one.thing.short, one.thing.name, why) for one, why in refused]
     rows += [Row(LEFT if thing.stack == stack else NOT_TAKEN, thing.kind, thing.short, thing.name, why) for thing, why in sorted_.left]
-    rows += [Row(NOT_TAKEN, one.kind, "all", "", f"cannot be listed: {one.why}") for one in found.refused]
+    rows += [Row(NOT_TAKEN, one.kind, "all", "", f"{import_.UNLISTED}: {one.why}") for one in found.refused]
     seen = import_.look(spec, stack, base, progress)
     rows += import_.rows_of(seen)
 

@@ -275,9 +275,9 @@ def check_amount(path: str, money: Money, found: Any) -> None:
     there = getattr(found, "specified_amount", None)
     if there is None or there.units is None:
         return
-    amount = Decimal(there.units) + Decimal(there.nanos or 0).scaleb(-9)
+    amount = (Decimal(there.units) + Decimal(there.nanos or 0).scaleb(-9)).normalize()
     if (amount, there.currency_code) != (money.amount, money.currency):
-        raise pulumi.RunError(f"{path}.amount: {money} is not what the budget says: {amount} {there.currency_code}\n  fix: write that")
+        raise pulumi.RunError(f"{path}.amount: {money} is not what the budget says: {amount:f} {there.currency_code}\n  fix: write that")
 
 
 def _mail(spec: BudgetSpec, channels: list[pulumi.Input[str]]) -> dict[str, object] | None:

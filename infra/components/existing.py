@@ -93,7 +93,7 @@ class MayExist(Spec):
 
     @classmethod
     def _of_others(cls, data: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
-        if not isinstance(data, Mapping) or data.get("existing") is None:
+        if not isinstance(data, Mapping) or not data.get("existing"):
             return handler(data)
         if cls.owners:
             if said := [key for key in data if key in cls.owners]:

@@ -53,6 +53,7 @@ class ComputeClassSpec(Spec):
     """One machine or slice, and in which order it is got. Checked in every way and zone before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "which machines a class makes decides what fits on it, and only this file says that here",
         "min_nodes": "GKE takes away every node that no pod needs: name a pool of the region's file first, under `node_pools`",
         "partition": "a class has no such field: cut GPUs in a pool of the region's file",
         "sharing": "share GPUs in a pool of the region's file",

@@ -74,6 +74,8 @@ def _left(thing: Thing, stack: str, region: str) -> str:
     """Why a thing is not taken, whatever it is; empty where nothing speaks against it."""
     if thing.is_going:
         return "is being deleted"
+    if thing.maker:
+        return thing.maker
     if thing.stack and thing.stack != stack:
         return f"is of stack {thing.stack}, by its label {STACK_LABEL}"
     if thing.place == "global":
@@ -99,10 +101,6 @@ def _key(word: str, taken: set[str]) -> str:
 
 def _machine(thing: Thing, keys: Keys, clusters: Mapping[str, str]) -> Chosen:
     kind = str(thing.body.get("machineType", "")).rpartition("/")[2]
-    if "goog-gke-node" in thing.labels or thing.short.startswith("gke-"):
-        return "is a node of a cluster"
-    if any(one.get("key") == "created-by" for one in (thing.body.get("metadata") or {}).get("items") or []):
-        return "is one of a managed group"
     noun = "tpu_slices" if TPU_MACHINE.match(kind) else "gpu_vms"
     if noun == "gpu_vms" and not thing.body.get("guestAccelerators") and not re.match(r"a[2-9]|g[2-9]", kind):
         return f"{NO_NOUN}: {kind} has no accelerator"
