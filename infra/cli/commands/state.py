@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 
 from infra.cli.arguments import STACKS, AsJson, Folder, InGoogle
+from infra.cli.words import stack_names
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-OneState = Annotated[str, typer.Argument(metavar="STACK", help="Stack name or stack file; with --state-url also of a file that is lost.")]
+OneState = Annotated[
+    str,
+    typer.Argument(metavar="STACK", help="Stack name or stack file; with --state-url one without a file too.", autocompletion=stack_names),
+]
 StateUrl = Annotated[
     str | None, typer.Option("--state-url", metavar="URL", help="Where the states are: gs://BUCKET. (default: the foundation's bucket)")
 ]
