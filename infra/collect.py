@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import struct_pb2
-from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.stack import run_pulumi_func
 
-from infra.declared import NOT_ASKED, UNKNOWN, Declared, Secret
+from infra import wire
+from infra.declared import NOT_ASKED, Declared
 
 PROJECT_NAME = "accelform"
 
@@ -34,7 +35,7 @@ class _Unused(mocks.Mocks):
         raise AssertionError("the monitor answers by itself")
 
 
-class _Monitor(mocks.MockMonitor):
+class Monitor(mocks.MockMonitor):
     """Keeps each registration as it comes over the wire, and answers with its inputs: all else is unknown until it is made."""
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class _Monitor(mocks.MockMonitor):
             Declared(
                 type=request.type,
                 name=request.name,
-                inputs={key: _value(inputs.fields[key]) for key in sorted(inputs.fields)},
+                inputs=wire.fields(inputs),
                 urn=urn,
                 parent=parent,
                 dependencies=tuple(sorted(request.dependencies)),
@@ -80,36 +81,21 @@ class _Monitor(mocks.MockMonitor):
         )
 
 
-def _value(value: struct_pb2.Value) -> Any:
-    kind = value.WhichOneof("kind")
-    if kind == "struct_value":
-        fields = value.struct_value.fields
-        signature = fields.get(rpc._special_sig_key)
-        if signature is not None and signature.string_value == rpc._special_secret_sig:
-            return Secret(_value(fields["value"]))
-        return {key: _value(fields[key]) for key in sorted(fields)}
-    if kind == "list_value":
-        return [_value(inner) for inner in value.list_value.values]
-    if kind == "number_value":
-        number = value.number_value
-        return int(number) if number.is_integer() else number
-    if kind == "string_value":
-        text = value.string_value
-        return UNKNOWN if text == rpc.UNKNOWN or NOT_ASKED in text else text
-    return value.bool_value if kind == "bool_value" else None
-
-
-def collect(program: Callable[[], None], stack: str) -> list[Declared]:
+def collect(program: Callable[[], None], stack: str, monitor: Monitor | None = None) -> list[Declared]:
     """
     What *program* declares, sorted by URN: registrations run side by side, and their order means nothing.
+
+    Args:
+        monitor: Answers the program. (default: one that knows nothing of any cloud)
 
     Raises:
         Whatever the program raises; `pulumi.RunError` for what it refuses.
     """
 
+    monitor = monitor or Monitor()
+
     async def run() -> list[Declared]:
         # Inside the loop that runs the program: outside it, the root stack's future belongs to another loop and never ends.
-        monitor = _Monitor()
         mocks.set_mocks(monitor.mocks, project=PROJECT_NAME, stack=stack, preview=True, monitor=monitor, organization="organization")
         settings.SETTINGS.rpc_manager.clear()
         settings.SETTINGS.outputs.clear()

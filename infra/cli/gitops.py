@@ -143,6 +143,11 @@ def drift(folder: Path, *, run_url: str) -> int:
     stack = folder.resolve().name
     if found.failed:
         raise NotSeenError(drifts.said(stack, found))
+    if drifts.is_elsewhere(found):
+        raise NotSeenError(
+            f"{stack}: none of its {len(found.changes)} resources was found: rather the account or the project is another one\n"
+            "  fix: look who the pipeline is: gcloud auth list; and never `pulumi refresh` as it is, but accelform refresh --cloud"
+        )
     sys.stderr.write(f"{drifts.said(stack, found)}\n")
     if not found.changes:
         return ExitCode.OK
@@ -152,7 +157,7 @@ def drift(folder: Path, *, run_url: str) -> int:
 
 def _folder(folder: Path, root: Path) -> Path:
     """The stack files that are meant: those of the checkout, unless another folder is named."""
-    from infra.cli.app import STACKS
+    from infra.cli.arguments import STACKS
 
     return root / STACKS if folder == STACKS else folder
 

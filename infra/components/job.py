@@ -43,7 +43,7 @@ from infra.components.tpu_offer import (
 from infra.errors import Problem, ProblemsError
 from infra.findings import Found
 from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
-from infra.spec import Name, WholeNumber, distinct, pattern, problem
+from infra.spec import Because, Name, WholeNumber, distinct, pattern, problem
 from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
 from workloads.job import PROGRAMS
 
@@ -79,6 +79,7 @@ class JobSpec(ProgramSpec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
+    never: ClassVar[dict[str, str]] = {"existing": "a job is made for its runs by this file, and stands nowhere between them"}
 
     machine_type: MachineType | None = None
     """Machine type with GPUs, for a job on a GPU: one that they are built into, such as `g2-standard-8`, or one of N1 such as
@@ -102,6 +103,8 @@ class JobSpec(ProgramSpec):
     which its zone is."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
     """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
+    because: Because | None = None
+    """Why `on-demand` is tried before anything cheaper: a sentence, which such a job must have. (default: none)"""
     wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
     """Minutes that a run looks for capacity, round after round. 0: it looks once."""
     restarts: Annotated[WholeNumber, Field(ge=0, le=100)] = 3

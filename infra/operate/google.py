@@ -99,8 +99,12 @@ class Google:
     """Google's APIs, as one thread sees them."""
 
     def __init__(self, connect: Connect, project: str) -> None:
-        self._http = connect()
+        self._connect, self._http = connect, connect()
         self._project = project
+
+    def of(self, project: str) -> Google:
+        """The same, where what is looked at is another project's: who may not is told so of that one."""
+        return Google(self._connect, project)
 
     def call(self, api: str, version: str, method: str, **arguments: Any) -> dict[str, Any]:
         """

@@ -20,6 +20,7 @@ from typing import Any
 
 import httpx
 
+from infra import documents
 from infra.provider import google_client
 from infra.provider.calls import CALL_SECONDS, Calls, GoogleError, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
@@ -137,6 +138,24 @@ class Google(Calls):
             raise self.refusal(answer)
         return object_of(answer)
 
+    def read(self, host: str, path: str) -> dict[str, Any] | None:
+        """
+        What stands at an address that no document has, such as an object of a cluster's API; None where there is none.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            ProviderError: No answer came.
+        """
+        root = f"{self.settings.sandbox.rstrip('/')}/{host}" if self.settings.sandbox else f"https://{host}"
+        address = f"{root}/{path}"
+        request = SimpleNamespace(method="GET", uri=address, headers={})
+        try:
+            return object_of(self.sent("GET", address, lambda: self._http.get(address, headers=self._headers(request))))
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """
         What a long-running operation ends with.
@@ -251,7 +270,8 @@ def _service(name: str, version: str, root: str) -> Any:
     from googleapiclient.discovery import build_from_document
     from googleapiclient.discovery_cache import get_static_doc
 
-    document = json.loads(get_static_doc(name, version))  # megabytes: read once
+    own = documents.find(f"{name}.{version}")  # one that the client does not bring
+    document = json.loads(own.read_text(encoding="utf-8") if own else get_static_doc(name, version))  # megabytes: read once
     return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
 
 

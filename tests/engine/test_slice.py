@@ -10,7 +10,13 @@ import pytest
 from tests.engine.region import STACK, Region
 
 Make = Callable[[dict[str, Any]], Region]
-SIXTEEN = {"accelerator_type": "v5litepod-16", "zone": "us-west4-a", "provisioning": "spot", "max_run_minutes": "unlimited"}
+SIXTEEN = {
+    "accelerator_type": "v5litepod-16",
+    "zone": "us-west4-a",
+    "provisioning": "spot",
+    "max_run_minutes": "unlimited",
+    "because": "it serves at every hour",
+}
 
 
 @pytest.fixture

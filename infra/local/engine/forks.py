@@ -25,6 +25,8 @@ from typing import IO, NoReturn, Protocol
 from infra.provider.start import without_command_line
 
 REQUEST_BYTES = 1 << 20
+PACK = "PulumiPolicy.yaml"
+"""File that makes a folder a policy pack."""
 SAYS = 3
 """File descriptors of a request: standard output, standard error, and where it is said which process it is and how it ended."""
 
@@ -50,8 +52,8 @@ def can_fork() -> bool:
 class Fresh:
     """A plugin as a process that starts anew."""
 
-    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_module: bool) -> None:
-        command = [sys.executable, "-u", *(["-m"] if is_module else []), *arguments]
+    def __init__(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> None:
+        command = [sys.executable, "-u", *arguments]
         self._process = subprocess.Popen(
             command, cwd=folder, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -100,9 +102,9 @@ class Forks:
             _serve(theirs)
         theirs.close()
 
-    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str], *, is_module: bool) -> Forked:
+    def start(self, arguments: Sequence[str], folder: str, env: Mapping[str, str]) -> Forked:
         """
-        Starts a program: `python FOLDER ARGUMENTS`, or `python -m MODULE ARGUMENTS`.
+        Starts a program: `python FOLDER ARGUMENTS`.
 
         Args:
             arguments: What is run, and what it is told.
@@ -110,7 +112,7 @@ class Forks:
             env: What its environment has besides the host's.
         """
         pipes = [os.pipe() for _ in range(SAYS)]
-        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env), "is_module": is_module})
+        job = json.dumps({"arguments": list(arguments), "folder": folder, "env": dict(env)})
         socket.send_fds(self._requests, [job.encode()], [ours for _, ours in pipes])
         for _, ours in pipes:
             os.close(ours)
@@ -141,7 +143,7 @@ def _serve(requests: socket.socket) -> None:
         if not job:
             _end(running)
         asked = json.loads(job)
-        if not asked["is_module"]:
+        if not Path(asked["folder"], PACK).exists():
             _import_what_providers_share()
         out, err, said = given
         pid = os.fork()
@@ -198,8 +200,5 @@ def _become(job: Mapping[str, object], out: int, err: int) -> NoReturn:
     with suppress(OSError):
         Path("/proc/self/comm").write_text(Path(folder).name, encoding="utf-8")  # what `ps` shows
     sys.argv[:] = arguments
-    if job["is_module"]:
-        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
-    else:
-        runpy.run_path(arguments[0], run_name="__main__")
+    runpy.run_path(arguments[0], run_name="__main__")
     sys.exit()

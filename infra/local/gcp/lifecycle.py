@@ -71,7 +71,7 @@ class Lifecycle:
         answer = self.get(names)
         if answer is None:
             return None
-        found = answer.get(self.row.labels)
+        found = self.labels_in(answer)
         written = state or {self.row.labels: found, "pulumiLabels": found}
         return Made(self.fill(self.row.id_template, names), self.outputs(answer, names, written))
 
@@ -123,6 +123,10 @@ class Lifecycle:
             if error.code == 404:
                 return None
             raise
+
+    def labels_in(self, answer: dict[str, Any]) -> Any:
+        """The labels in Google's form of the resource."""
+        return answer.get(self.row.labels)
 
     def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         """The outputs that Google's answer says."""

@@ -24,9 +24,9 @@ sys.exit(3)
 HOST = """\
 import json, sys
 from infra.local.engine.forks import Forks, Fresh
-way, arguments, folder, is_module = json.loads(sys.argv[1])
+way, folder = json.loads(sys.argv[1])
 start = Forks().start if way == "forked" else Fresh
-both = [start([*arguments, str(one)], folder, {"SAYS": "hello"}, is_module=is_module) for one in range(2)]
+both = [start([folder, str(one)], folder, {"SAYS": "hello"}) for one in range(2)]
 said = [(one.stdout.read().decode(), one.stderr.read().decode(), one.wait()) for one in both]
 for one in both:
     one.kill()  # does nothing any more
@@ -34,32 +34,28 @@ print(json.dumps(said))
 """
 
 
-def ran(way: str, plugin: Path, *, is_module: bool = False) -> Any:
+def ran(way: str, plugin: Path) -> Any:
     """Output, errors and exit code of two plugins beside each other, of a host of their own: the tests' process has threads."""
-    arguments = ["said.plugin"] if is_module else [str(plugin)]
-    host = [sys.executable, "-u", "-c", HOST, json.dumps([way, arguments, str(plugin), is_module])]
-    env = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(plugin)])}
+    host = [sys.executable, "-u", "-c", HOST, json.dumps([way, str(plugin)])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return json.loads(subprocess.run(host, capture_output=True, env=env, check=True).stdout)
 
 
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
-    """A folder with a plugin; the same is a module."""
-    (tmp_path / "said").mkdir()
-    for name in ("__main__.py", "said/plugin.py"):
-        (tmp_path / name).write_text(PLUGIN, encoding="utf-8")
+    """A folder with a plugin."""
+    (tmp_path / "__main__.py").write_text(PLUGIN, encoding="utf-8")
     return tmp_path
 
 
-@pytest.mark.parametrize("is_module", [False, True])
-def test_what_is_forked_is_as_what_starts_anew(plugin: Path, *, is_module: bool) -> None:
+def test_what_is_forked_is_as_what_starts_anew(plugin: Path) -> None:
     """Arguments, environment, folder, signals, streams, threads, exit code: nothing differs."""
-    forked = ran("forked", plugin, is_module=is_module)
+    forked = ran("forked", plugin)
     out, err, code = forked[0]
     assert out.startswith("__main__ ['0'] hello ")
     assert out.endswith("by a thread\nat its end\n")
     assert (err, code) == ("trouble\n", 3)
-    assert forked == ran("fresh", plugin, is_module=is_module)
+    assert forked == ran("fresh", plugin)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +75,7 @@ def test_none_outlives_its_host(number: int, tmp_path: Path) -> None:
     (tmp_path / "__main__.py").write_text("import signal\nprint('up', flush=True)\nsignal.pause()\n", encoding="utf-8")
     program = (
         "import sys\nfrom infra.local.engine.forks import Forks\n"
-        "forks = Forks()\none = forks.start([sys.argv[1]], sys.argv[1], {}, is_module=False)\n"
+        "forks = Forks()\none = forks.start([sys.argv[1]], sys.argv[1], {})\n"
         "print(one.stdout.read(2).decode(), flush=True)\none.wait()\n"
     )
     ours, theirs = os.pipe()
