@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httplib2
 import pytest
 
-from infra.sandbox.clock import Clock
 from infra.sandbox.cloud import Cloud, Request
-from infra.sandbox.store import Store
 
 Accelform = Callable[..., Any]
 
