@@ -24,6 +24,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -250,22 +251,29 @@ class Walk:
         """Types the block into a shell that has what the blocks before it exported."""
         kept = self.folder.parent / f"{self.folder.name}.environment"
         script = f"set -euo pipefail\n{block.text}\nenv -0 > {shlex.quote(str(kept))}\n"
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.returncode == expected(block), f"{where}: ended with {done.returncode}:\n{block.text}\n\n{done.stdout}"
-        if done.returncode == 0:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+            began = subprocess.Popen(
+                ["bash", "-c", script],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = began.wait(SECONDS)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(began.pid, signal.SIGKILL)  # what it left in the background
+                began.wait()
+            said.seek(0)
+            printed = said.read()
+        assert code == expected(block), f"{where}: ended with {code}:\n{block.text}\n\n{printed}"
+        if code == 0:
             pairs = (line.partition("=") for line in kept.read_text(encoding="utf-8").split("\0") if line)
             self._environment = {name: value for name, _, value in pairs if name not in ("_", "SHLVL", "PWD", "OLDPWD")}
-        return done.stdout
+        return printed
 
     def _look(self, block: Block, where: str) -> None:
         """What the guide shows is what was printed."""
