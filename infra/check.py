@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from infra.stack_file import FileSpec
 
 RESOURCES = "usage.resources"
+LOCATION = re.compile(r"projects/[^/]+/locations/([^/]+)/")
 FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
 
 
@@ -273,6 +274,8 @@ def place(resource: Declared) -> str:
             return "unknown"
         if value:
             return str(value).lower()
+    if match := LOCATION.match(str(resource.get("keyRing") or "")):
+        return match[1]
     return "cluster" if resource.type.startswith("kubernetes:") else "global"
 
 

@@ -74,7 +74,7 @@ def rows() -> list[Row]:
         Row(
             "label `environment`",
             {name: name for name in NAMES},
-            "so that a bill, a budget and a clean-up can ask; on all that carries any",
+            "so that a bill, a budget and a clean-up can ask",
         ),
         Row("project", dict.fromkeys(NAMES, "its own"), "quota, budgets and rights are a project's: `check` refuses two in one"),
         _row(

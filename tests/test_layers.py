@@ -46,7 +46,7 @@ LEVELS = [
         "operate",
     },
     {"program", "apps_program", "apps_training", "foundation_program"},
-    {"check", "stack_kinds", "twice", "apps_beside", "whole_project"},
+    {"check", "stack_kinds", "twice", "apps_beside", "whole_project", "promotion"},
     {"report"},
     {"local"},
     {"gitops"},

@@ -42,6 +42,7 @@ class Answers:
     zone: str | None = None
     provisioning: str | None = None
     max_run_minutes: str | None = None
+    because: str | None = None
     callers: list[str] | None = None
     monthly_limit: str | None = None
 
@@ -59,10 +60,10 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     path = folder / f"Pulumi.{stack}.yaml"
     if path.exists() and not force:
         raise SpecError(str(path), [Problem("", "is there already", fix="--force overwrites it; --stack NAME writes another")])
-    if path.exists() and (kept := _engine_keys(path)):
+    if path.exists() and (kept := engine_keys(path)):
         said = f"holds {', '.join(kept)}: without them the stack's secrets cannot be read any more"
         raise SpecError(str(path), [Problem("", said, fix="edit the file, or write another with --stack NAME")])
-    _write(path, _text(answers))
+    write(path, _text(answers), "the answers")
     if as_json:
         print_json({"exit_code": int(ExitCode.OK), "written": str(path), "problems": []})
     else:
@@ -70,14 +71,14 @@ def run(answers: Answers, folder: Path, *, ask: bool, force: bool, as_json: bool
     return ExitCode.OK
 
 
-def _engine_keys(path: Path) -> list[str]:
+def engine_keys(path: Path) -> list[str]:
     """What the engine itself keeps in a stack file, and nobody can write again."""
     from infra.yaml_file import read
 
     return [key for key in ("secretsprovider", "encryptionsalt", "encryptedkey") if key in read(path).data]
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str, said: str) -> None:
     """Writes what passes, whole or not at all: it is read back from beside its place before it takes it."""
     from infra import stack_kinds
 
@@ -85,7 +86,7 @@ def _write(path: Path, text: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             draft = Path(folder) / path.name
             draft.write_text(text, encoding="utf-8", errors="surrogateescape")
-            stack_kinds.load(draft, "the answers", beside=path.parent)
+            stack_kinds.load(draft, said, beside=path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".draft", delete=False, encoding="utf-8") as file:
             file.write(text)
@@ -102,8 +103,8 @@ def _write(path: Path, text: str) -> None:
 def _complete(answers: Answers, *, ask: bool) -> Answers:
     """Every answer, asked in turn where nobody gave it as an option; all that are missing at once where nobody can be asked."""
     from infra.components.tpu_offer import SliceType
-    from infra.components.tpu_slice import RunLimit
-    from infra.spec import Label, Member, Money, ProjectId
+    from infra.components.tpu_slice import UNLIMITED, RunLimit
+    from infra.spec import Because, Label, Member, Money, ProjectId
     from infra.stack_file import Region
 
     missing: list[Problem] = []
@@ -159,12 +160,17 @@ def _complete(answers: Answers, *, ask: bool) -> Answers:
             read=minutes_or_unlimited,
             kind=RunLimit,
         )
-        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=None if minutes is None else str(minutes))
+        because = answers.because
+        if str(minutes) == UNLIMITED or provisioning == "on-demand":
+            because = need("because", because, "why it stands around the clock, or is got on demand, in a sentence", kind=Because)
+        minutes = None if minutes is None else str(minutes)
+        answers = replace(answers, zone=zone, provisioning=provisioning, max_run_minutes=minutes, because=because)
     if ENDPOINT in runs:
         callers = need("callers", answers.callers, "who may call the endpoint, as IAM members, or none", read=words, kind=list[Member])
         answers = replace(answers, callers=[one for one in callers or [] if one != "none"])
     limit = need("monthly-limit", answers.monthly_limit, "monthly limit in the billing account's currency, such as 350 USD", kind=Money)
     for_machine = {"zone": answers.zone, "provisioning": answers.provisioning, "max-run-minutes": answers.max_run_minutes}
+    for_machine["because"] = answers.because
     unused: dict[str, object] = {} if machines else dict(for_machine)
     if ENDPOINT not in runs:
         unused["callers"] = answers.callers
@@ -288,6 +294,7 @@ def _text(answers: Answers) -> str:
             f"      zone: {quoted(answers.zone)}",
             f"      provisioning: {quoted(answers.provisioning)}",
             f"      max_run_minutes: {minutes if re.fullmatch(r'[1-9][0-9]*', minutes) else quoted(minutes)}",
+            *([f"      because: {quoted(answers.because)}"] if answers.because else []),
         ]
     if ENDPOINT in (answers.run or []):
         lines += ["", "  accelform:endpoints:", "    predict:", f"      callers: {quoted(answers.callers or [])}"]

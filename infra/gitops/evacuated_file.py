@@ -21,7 +21,7 @@ from infra.catalog.places import region_of
 from infra.catalog.wish import Near, Wish
 from infra.components.network import NetworkSpec
 from infra.confirmed import ConfirmedSpec
-from infra.operate.file_edit import edited
+from infra.operate.file_keys import changed
 from infra.refusals import NAMESPACE
 from infra.stack import StackSpec
 from infra.stack_file import ENGINE_KEYS
@@ -281,7 +281,7 @@ def _written(
             elif not any(said.get(path[:depth], "") is None for depth in range(1, len(path))):
                 _set(config, path, value)
 
-    found.text = edited(text, change)
+    found.text = changed(text, change)
     return found
 
 

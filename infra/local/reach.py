@@ -7,7 +7,6 @@ stays unknown to it.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from infra.errors import MachineError
 from infra.local import project, up
 from infra.local.engine import events, find
 from infra.local.engine.call import call, export, failed
+from infra.local.engine.state import read
 from infra.local.home import Home
 from infra.sandbox import process
 from infra.stack_file import FileSpec, check_stack_name
@@ -79,7 +79,7 @@ def ours(root: Path, specs: Mapping[str, FileSpec], files: Sequence[StackFile], 
             # Who looks twice a minute need not read each time what is used.
             place = up.prepare_preview(root, projects, (lambda _text: None) if process.running(home.sandbox) else progress.say)
             scratch = _copied(home, Path(folder))
-        standing = {one.stack: _state(scratch, one.stack) for one in files}
+        standing = {one.stack: read(scratch.state, one.stack) for one in files}
         for stack, state in standing.items():
             if state is not None:
                 check_owner(stack, recorded(state), SANDBOX)
@@ -99,23 +99,6 @@ def _copied(home: Home, folder: Path) -> Home:
     if (backend := home.state / ".pulumi").is_dir():
         shutil.copytree(backend, scratch.state / ".pulumi", ignore=shutil.ignore_patterns("locks", "history", "backups"))
     return scratch
-
-
-def _state(home: Home, stack: str) -> Mapping[str, Any] | None:
-    """
-    As `pulumi stack export` gives it, without its half a second.
-
-    Raises:
-        MachineError: It cannot be read.
-    """
-    path = next((home.state / ".pulumi" / "stacks").glob(f"*/{stack}.json"), None)
-    if path is None:
-        return None
-    try:
-        return {"deployment": json.loads(path.read_text(encoding="utf-8"))["checkpoint"].get("latest") or {}}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        fix = "accelform recover; or accelform down --force, which drops the sandbox with all that stands in it"
-        raise MachineError(f"stack {stack}: its state in the sandbox's backend cannot be read\n  fix: {fix}") from None
 
 
 def theirs(root: Path, stacks: Sequence[str], command: str) -> Reach:

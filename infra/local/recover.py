@@ -20,9 +20,10 @@ from typing import Any
 
 from infra.errors import AccelformError, ExitCode
 from infra.local.engine.atomic import write
-from infra.local.engine.call import call, export, failed
+from infra.local.engine.call import call, failed
 from infra.local.engine.events import name
 from infra.local.engine.find import Engine
+from infra.local.engine.state import read
 from infra.local.home import Home
 from infra.locked import Holder
 
@@ -77,7 +78,7 @@ def recover(
     forget: bool = False,
 ) -> Recovered:
     """
-    Mends a stack. Does nothing, in the time of one export, where nothing is pending. Killed itself, the next call goes on from there.
+    Mends a stack. Does nothing, at once, where nothing is pending. Killed itself, the next call goes on from there.
 
     Args:
         folder: Of the project, as for every call of the engine.
@@ -90,7 +91,7 @@ def recover(
     """
     lifted = tuple(lift(home, stack))
     env = home.env(engine)
-    state = export(stack, engine=engine, env=env, folder=folder)
+    state = read(home.state, stack)
     if state is not None and begun:
         creating = [{"type": "creating", "resource": resource} for resource in begun]
         state["deployment"]["pending_operations"] = [*_pending(state), *creating]
@@ -120,7 +121,7 @@ def recover(
         if done.returncode:
             raise failed(f"stack {stack}: what was in work cannot be looked at", done)
     note.unlink(missing_ok=True)
-    now = {(one["urn"], one.get("id")) for one in _resources(export(stack, engine=engine, env=env, folder=folder))}
+    now = {(one["urn"], one.get("id")) for one in _resources(read(home.state, stack))}
     return Recovered(
         lifted,
         adopted=tuple(urn for urn, number in creates.items() if (urn, number) in now),

@@ -21,9 +21,10 @@ from infra.apps import AppsSpec
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
-from infra.local import project, recover, runs
+from infra.local import project, recover, refreshed, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
@@ -254,6 +255,7 @@ def _notice_another(place: Place) -> None:
         for stack in standing(place.home):
             if not _note(place, stack).exists():  # one that is there says more
                 atomic.write(_note(place, stack), "[]")
+            atomic.write(_another(place, stack), "")
     atomic.write(known, now)
 
 
@@ -273,7 +275,7 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False, a
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
     if refresh:
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        refreshed.refresh(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
     ahead: list[events.Step] = []
     preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress, seen=ahead.append)
     if preview.violations:
@@ -321,8 +323,9 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
     _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
@@ -349,7 +352,7 @@ def _unlock(place: Place, stack: str) -> None:
     state = _state(place, stack) or {}
     locked = [
         values
-        for one in state.get("deployment", {}).get("resources", [])
+        for one in (state.get("deployment") or {}).get("resources") or []
         for values in (one.get("inputs", {}), one.get("outputs", {}))
         if one["type"] in LOCKED and values.get("deletionProtection")
     ]
@@ -365,8 +368,13 @@ def _unlock(place: Place, stack: str) -> None:
 
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
@@ -390,7 +398,7 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
@@ -452,7 +460,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state
@@ -465,12 +473,21 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+def recovered(
+    place: Place,
+    stack: str,
+    progress: Progress,
+    *,
+    forget: bool = False,
+    allow_gone: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> list[str]:
     """
     Mends what a killed run left, and says what that was.
 
     Args:
         forget: Whether what cannot be told is taken as not made.
+        allow_gone: Whether all that the state has may be gone.
         env: What the engine is told besides, such as `GONE`.
     """
     note = _note(place, stack)
@@ -487,7 +504,11 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
+        another = _another(place, stack)
+        settings = {**place.home.env(place.engine), **(env or {})}
+        gone = allow_gone or another.exists() or env is not None  # what is taken away next may be gone
+        refreshed.refresh(stack, engine=place.engine, env=settings, folder=place.home.project, allow_gone=gone)
+        another.unlink(missing_ok=True)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
@@ -502,6 +523,11 @@ def _begun(place: Place, stack: str) -> Iterator[Path]:
     atomic.write(note, "[]")
     yield note
     note.unlink()
+
+
+def _another(place: Place, stack: str) -> Path:
+    """A note that the sandbox is another one than the stack was made in: then everything may be gone."""
+    return place.home.folder / "begun" / f"{stack}.another"
 
 
 def _note(place: Place, stack: str) -> Path:

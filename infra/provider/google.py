@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Any
 import httpx
 
 from infra import documents
+from infra.provider import google_client
 from infra.provider.calls import CALL_SECONDS, Calls, GoogleError, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
 
@@ -265,18 +265,14 @@ def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> A
 @cache
 def _service(name: str, version: str, root: str) -> Any:
     """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
-    # Of Python 3.11's end, at the first import of Google's client: nothing that a user of a command could change.
-    warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
+    google_client.quickly()
     import httplib2
-    from googleapiclient.discovery import build, build_from_document
+    from googleapiclient.discovery import build_from_document
     from googleapiclient.discovery_cache import get_static_doc
 
-    if own := documents.find(f"{name}.{version}"):  # one that the client does not bring
-        document = json.loads(own.read_text(encoding="utf-8"))
-        return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
-    below = json.loads(get_static_doc(name, version))["servicePath"]
-    options = {"api_endpoint": root + below}
-    return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+    own = documents.find(f"{name}.{version}")  # one that the client does not bring
+    document = json.loads(own.read_text(encoding="utf-8") if own else get_static_doc(name, version))  # megabytes: read once
+    return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
 
 
 def _at(uri: str, root: str) -> str:

@@ -18,9 +18,9 @@ LEAST = [
     "--region=us-east5",
     "--environment=dev",
     "--owner=ml-team",
-    "--monthly-limit=350 USD",
+    "--monthly-limit=3500 USD",
 ]
-SLICE = ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=60"]
+SLICE = ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited", "--because=it is tried on"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_writes_a_file_that_passes(more: list[str], accelform: Accelform, tmp_pa
         ["--region=taiwan"],
         ["--owner=ML: team\n  x"],
         ["--monthly-limit=350"],
-        ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited"],
+        ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited", "--because=it is"],
         ["--run=endpoint", "--callers=allUsers"],
         ["--stack=Prod_1"],
         ["--zone=us-east5-a"],

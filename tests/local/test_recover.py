@@ -17,6 +17,7 @@ import pytest
 
 from infra.local import recover as recovering
 from infra.local.engine import call, find
+from infra.local.engine.state import read
 from infra.local.home import Home
 from infra.local.recover import RecoverError, adopt, lift, recover
 
@@ -94,7 +95,7 @@ class Stack:
 
     @property
     def pending(self) -> list[Any]:
-        state = call.export("try", engine=self.engine, env=self.home.env(self.engine), folder=self.folder)
+        state = read(self.home.state, "try")
         assert state is not None
         return state["deployment"].get("pending_operations") or []
 

@@ -121,6 +121,7 @@ def init(
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
     provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
     max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
+    because: Annotated[str | None, typer.Option(help="Why the TPU machine always stands, or is got on demand.")] = None,
     callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
     monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
     folder: Folder = STACKS,
@@ -148,6 +149,7 @@ def init(
         zone=zone,
         provisioning=provisioning,
         max_run_minutes=max_run_minutes,
+        because=because,
         callers=callers,
         monthly_limit=monthly_limit,
     )
@@ -183,16 +185,35 @@ def import_(
 
 
 @app.command()
+def promote(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Stack whose images and programs were tried, such as that of staging.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Stack whose file gets them.")],
+    check: Annotated[bool, typer.Option("--check", help="Write nothing: exit code 3 says that something would change.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Copy what was tried in one environment into another's stack file: images by digest, programs and their arguments, accept_if.
+
+    Sizes, places, budgets and names stay as they are. It commits nothing: the change is yours to look at, and a pull request.
+    """
+    from infra.cli import promote as command
+
+    raise typer.Exit(command.run(source, target, folder, check=check, as_json=as_json))
+
+
+@app.command()
 def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
     cloud: Annotated[bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="The same of their projects in the sandbox of this checkout.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is installed; with --cloud, whether each stack's project is ready for it."""
     from infra.cli import doctor as command
 
-    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, sandbox=sandbox, as_json=as_json))
 
 
 @app.command()
@@ -223,5 +244,5 @@ def evacuate(
     """
     from infra.cli import evacuate as command
 
-    asked = {"stack": new, "said": said or [], "gib": gib or []}
-    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))
+    code = command.run(stack, folder, to, stack=new, said=said or [], gib=gib or [], dry_run=dry_run, as_json=as_json)
+    raise typer.Exit(code)
