@@ -28,6 +28,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -64,6 +65,9 @@ QUICK = {
     *(("catalog", name) for name in ("ages", "fits", "region", "search", "show", "zone", "zones")),
 }
 """Commands of ours that need no engine and start nothing: typed in each run of the tests."""
+SHELL = re.compile(r"[|&;<>$`]")
+JOINS = {"&&", "||", "|", ";", "&"}
+"""Between two commands of a line: where there is one, only a shell can type the line."""
 PLAIN = ("cat", "cp")
 SLOW = {"--actual", "--against", "--open"}
 """Options with which they need more: a bill, a repository, a browser."""
@@ -97,8 +101,9 @@ class Block:
                 words = shlex.split(line, comments=True)
             except ValueError:
                 continue
-            if words:
-                found.append(words)
+            for joined, part in groupby(words, JOINS.__contains__):
+                if not joined:
+                    found.append(list(part))
         return found
 
 
@@ -217,7 +222,7 @@ class Walk:
             return
         if self.whole:
             self._printed = self._in_a_shell(block, where)
-        elif not self._own_code and all(self._is_quick(words) for words in block.commands):
+        elif not (self._own_code or SHELL.search(block.text)) and all(self._is_quick(words) for words in block.commands):
             self._printed = "".join(self._here(words, block, where) for words in block.commands)
 
     @staticmethod
