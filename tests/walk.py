@@ -24,9 +24,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -63,6 +65,9 @@ QUICK = {
     *(("catalog", name) for name in ("ages", "fits", "region", "search", "show", "zone", "zones")),
 }
 """Commands of ours that need no engine and start nothing: typed in each run of the tests."""
+SHELL = re.compile(r"[|&;<>$`]")
+JOINS = {"&&", "||", "|", ";", "&"}
+"""Between two commands of a line: where there is one, only a shell can type the line."""
 PLAIN = ("cat", "cp")
 SLOW = {"--actual", "--against", "--open"}
 """Options with which they need more: a bill, a repository, a browser."""
@@ -96,8 +101,9 @@ class Block:
                 words = shlex.split(line, comments=True)
             except ValueError:
                 continue
-            if words:
-                found.append(words)
+            for joined, part in groupby(words, JOINS.__contains__):
+                if not joined:
+                    found.append(list(part))
         return found
 
 
@@ -216,7 +222,7 @@ class Walk:
             return
         if self.whole:
             self._printed = self._in_a_shell(block, where)
-        elif not self._own_code and all(self._is_quick(words) for words in block.commands):
+        elif not (self._own_code or SHELL.search(block.text)) and all(self._is_quick(words) for words in block.commands):
             self._printed = "".join(self._here(words, block, where) for words in block.commands)
 
     @staticmethod
@@ -250,22 +256,29 @@ class Walk:
         """Types the block into a shell that has what the blocks before it exported."""
         kept = self.folder.parent / f"{self.folder.name}.environment"
         script = f"set -euo pipefail\n{block.text}\nenv -0 > {shlex.quote(str(kept))}\n"
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        assert done.returncode == expected(block), f"{where}: ended with {done.returncode}:\n{block.text}\n\n{done.stdout}"
-        if done.returncode == 0:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+            began = subprocess.Popen(
+                ["bash", "-c", script],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = began.wait(SECONDS)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(began.pid, signal.SIGKILL)  # what it left in the background
+                began.wait()
+            said.seek(0)
+            printed = said.read()
+        assert code == expected(block), f"{where}: ended with {code}:\n{block.text}\n\n{printed}"
+        if code == 0:
             pairs = (line.partition("=") for line in kept.read_text(encoding="utf-8").split("\0") if line)
             self._environment = {name: value for name, _, value in pairs if name not in ("_", "SHLVL", "PWD", "OLDPWD")}
-        return done.stdout
+        return printed
 
     def _look(self, block: Block, where: str) -> None:
         """What the guide shows is what was printed."""
