@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import apps_beside, stack_kinds, yaml_file
-from infra.apps import AppsSpec
+from infra import stack_kinds, yaml_file
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
@@ -152,15 +151,21 @@ def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], stan
     Raises:
         SpecError: The file of what stands there names what the region's file no longer has, or two stacks hold the same.
     """
-    apps = {stack: spec for stack, spec in specs.items() if isinstance(spec, AppsSpec)}
     paths = {one.stack: one.path for one in stacks}
+    inside = {stack: paths[stack] for stack, spec in specs.items() if spec.kind == "apps"}
     for folder in dict.fromkeys(path.parent for path in paths.values()):
         for one in stack_files([], folder):
             if one.stack in standing and one.stack not in paths and _lives_in(one.path) in specs:
-                apps[one.stack], paths[one.stack] = AppsSpec.load(one.path), one.path
+                inside[one.stack] = one.path
+    if not inside:
+        return  # what lives in clusters is the larger part of all imports
+    from infra import apps_beside
+    from infra.apps import AppsSpec
+
+    apps = {stack: AppsSpec.load(path) for stack, path in inside.items()}
     for stack, spec in apps.items():
         if found := list(apps_beside.problems(stack, spec, apps)):
-            raise SpecError(str(paths[stack]), found)
+            raise SpecError(str(inside[stack]), found)
 
 
 def _lives_in(path: Path) -> str:
