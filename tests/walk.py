@@ -56,6 +56,7 @@ QUICK = {
     ("cost",),
     ("explain",),
     ("init",),
+    ("promote",),
     ("report",),
     ("gitops", "init"),
     ("image", "sbom"),
