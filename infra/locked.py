@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HOLDER = re.compile(
-    r"(?P<path>\S*?/locks/\S*?/(?P<stack>[^/\s]+)/[^/\s]+\.json):? *"
+    r"(?P<path>\S*?/locks/\S*?/(?P<stack>[^/\s]+)/[^/\s]+?\.json)(?:\?\S*)?:? *"
     r"created by (?P<user>\S*)@(?P<host>\S+) \(pid (?P<pid>-?\d+)\) at (?P<since>\S+)"
 )
 """A line of the engine's refusal. Source: pulumi 3.274.1, `pkg/backend/diy/lock.go`, and a run against a held lock."""

@@ -44,6 +44,16 @@ def test_every_backend_tells_the_same(at: str) -> None:
     assert one.fix() == "wait for it; only where that process is known to be dead: pulumi cancel --stack try, then try again"
 
 
+def test_the_engines_own_parameters_of_the_address_are_no_part_of_the_file() -> None:
+    """As the engine says it of the backend of a checkout."""
+    text = (
+        "  file:///shop/.accelform/state/.pulumi/locks/organization/accelform/asia-east1/22d8693a.json?metadata=skip&no_tmp_dir=true: "
+        "created by ann@vm (pid 7) at 2026-12-01T00:00:00Z"
+    )
+    (one,) = holders(text)
+    assert (one.stack, one.path.rpartition("/")[2], one.host) == ("asia-east1", "22d8693a.json", "vm")
+
+
 def test_who_works_here_is_waited_for(working: int) -> None:
     (one,) = said("file:///shop/.accelform/state", pid=working)
     assert one.state == "alive"

@@ -111,11 +111,10 @@ def not_yet_list() -> str:
 
 def rules_table() -> str:
     """Every rule, those of the policy pack first."""
-    from infra.policy.rules import RULES
-    from infra.policy.stack_rules import STACK_RULES
+    from infra.policy.stack_rules import every
 
     rows = ["| rule | severity | holds when | else |", "|---|---|---|---|"]
-    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in (*RULES, *STACK_RULES)]
+    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in every()]
     return "\n".join(rows)
 
 

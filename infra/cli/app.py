@@ -15,8 +15,11 @@ from infra.cli.commands import catalog, gitops, image, jobs, look, rollout, sand
 
 if TYPE_CHECKING:
     from infra.errors import AccelformError, ExitCode
+COMPLETE = "_ACCELFORM_COMPLETE"
+"""Variable in which a shell says that it asks for words."""
+
 app = typer.Typer(
-    help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
+    help="Google Cloud accelerators as Python: a stack file a region, one for what lives in its cluster, one for the project; checked and priced first.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -38,6 +41,9 @@ def main() -> None:
     """Entry point: a user's mistake is a sentence and an exit code, never a traceback."""
     from infra.errors import AccelformError, ExitCode, StoppedError
 
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed before we began, as some schedulers do
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show is no fault of the file
@@ -45,13 +51,13 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, signal.default_int_handler)
     gc.disable()  # a command ends before garbage matters; looking for it takes a third of a `check`
-    if "_ACCELFORM_COMPLETE" in os.environ:
-        from typer.completion import completion_init
+    if COMPLETE in os.environ:
+        from typer._completion_classes import completion_init
 
         completion_init()  # a shell asks what goes on with a word: see `accelform completion`
     try:
         try:
-            code = app(standalone_mode=False)
+            code = app(standalone_mode=False, complete_var=COMPLETE)
         except AccelformError as error:
             code = _fail(error)
         except typer.TyperException as error:  # every mistake in a command line

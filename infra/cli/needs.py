@@ -32,9 +32,9 @@ Source: https://cloud.google.com/load-balancing/docs/org-policy-constraints, rea
 def needs(spec: StackSpec, stack: str) -> CloudNeeds:
     """All that it wants at most: a pool of nodes its maximum, a job each of its tries."""
     every = [
-        *(_slice(name, one) for name, one in spec.tpu_slices.items()),
-        *(_gpus(name, one) for name, one in spec.gpu_vms.items()),
-        *(need for name, pool in spec.node_pools.items() for need in _pool(name, pool, spec.region)),
+        *(_slice(name, one) for name, one in spec.tpu_slices.items() if not one.existing),
+        *(_gpus(name, one) for name, one in spec.gpu_vms.items() if not one.existing),
+        *(need for name, pool in spec.node_pools.items() if not pool.existing for need in _pool(name, pool, spec.region)),
         *(need for name, job in spec.jobs.items() if not job.on_vertex for need in _job(name, job)),
     ]
     return CloudNeeds(

@@ -49,6 +49,7 @@ def run(
     root, stacks = _stacks(names, folder)
     with Home.of(root).alone("up"):
         allowed = _allowed(stacks, allow_replace)
+        _check_whole(stacks)
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
@@ -91,6 +92,25 @@ def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, lis
         stack: list(dict.fromkeys([*spec.allow_replace, *(name for name in named if name in spec.node_pools)]))
         for stack, spec in specs.items()
     }
+
+
+def _check_whole(stacks: Sequence[StackFile]) -> None:
+    """
+    What the engine cannot see before all is made, such as a month beside its budget.
+
+    Raises:
+        PolicyError: A rule of a whole stack does not hold.
+    """
+    from infra.check import check
+    from infra.local.up import PolicyError
+    from infra.policy.stack_rules import STACK_RULES
+
+    names = {rule.name for rule in STACK_RULES}
+    for file in stacks:
+        found = [one for one in check(file).findings if one.rule in names]
+        if found:
+            lines = [f"{one.resource}: {one.rule}: {one.path}: {one.message}\n    fix: {one.fix}" for one in found]
+            raise PolicyError(f"stack {file.stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(lines))
 
 
 def _regions(stacks: Sequence[StackFile]) -> dict[str, StackSpec]:
@@ -169,7 +189,7 @@ def down(
     left: list[str] = []
     with home.alone("down"):
         standing = up.standing(home)
-        gone = _standing(names, home, "accelform down")
+        gone = those_up(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
             results = [up.down(place, stack, progress) for stack in up.last_first(place, gone)]
@@ -207,7 +227,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
+def recover(names: Sequence[str], *, forget: bool, allow_gone: bool = False, as_json: bool) -> int:
     """`accelform recover`."""
     from infra.local import project, up
     from infra.local.home import Home
@@ -216,9 +236,9 @@ def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
     root = project.checkout(Path.cwd())
     done: dict[str, list[str]] = {}
     with Home.of(root).alone("recover"):
-        if stacks := _standing(names, Home.of(root), "accelform recover"):
+        if stacks := those_up(names, Home.of(root), "accelform recover"):
             place = up.prepare_down(root, stacks, progress)
-            done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
+            done = {stack: up.recovered(place, stack, progress, forget=forget, allow_gone=allow_gone) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
     elif not done:
@@ -240,7 +260,7 @@ def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     return root, stack_kinds.in_order(stack_files(names, root / STACKS if folder == STACKS else folder))
 
 
-def _standing(names: Sequence[str], home: Home, command: str) -> list[str]:
+def those_up(names: Sequence[str], home: Home, command: str) -> list[str]:
     """Those of *names* that the sandbox's backend knows; all that it knows where none is named. Their files may be gone."""
     from infra.errors import Problem, SpecError
     from infra.local import up

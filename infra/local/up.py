@@ -21,7 +21,7 @@ from infra.apps import AppsSpec
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
-from infra.local import project, recover, runs
+from infra.local import project, recover, refreshed, runs
 from infra.local.engine import atomic, build, events, find, plugin
 from infra.local.engine import state as states
 from infra.local.engine.call import call, failed
@@ -255,6 +255,7 @@ def _notice_another(place: Place) -> None:
         for stack in standing(place.home):
             if not _note(place, stack).exists():  # one that is there says more
                 atomic.write(_note(place, stack), "[]")
+            atomic.write(_another(place, stack), "")
     atomic.write(known, now)
 
 
@@ -274,7 +275,7 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False, a
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
     if refresh:
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
+        refreshed.refresh(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
     ahead: list[events.Step] = []
     preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress, seen=ahead.append)
     if preview.violations:
@@ -472,12 +473,21 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+def recovered(
+    place: Place,
+    stack: str,
+    progress: Progress,
+    *,
+    forget: bool = False,
+    allow_gone: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> list[str]:
     """
     Mends what a killed run left, and says what that was.
 
     Args:
         forget: Whether what cannot be told is taken as not made.
+        allow_gone: Whether all that the state has may be gone.
         env: What the engine is told besides, such as `GONE`.
     """
     note = _note(place, stack)
@@ -494,7 +504,11 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
+        another = _another(place, stack)
+        settings = {**place.home.env(place.engine), **(env or {})}
+        gone = allow_gone or another.exists() or env is not None  # what is taken away next may be gone
+        refreshed.refresh(stack, engine=place.engine, env=settings, folder=place.home.project, allow_gone=gone)
+        another.unlink(missing_ok=True)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
@@ -509,6 +523,11 @@ def _begun(place: Place, stack: str) -> Iterator[Path]:
     atomic.write(note, "[]")
     yield note
     note.unlink()
+
+
+def _another(place: Place, stack: str) -> Path:
+    """A note that the sandbox is another one than the stack was made in: then everything may be gone."""
+    return place.home.folder / "begun" / f"{stack}.another"
 
 
 def _note(place: Place, stack: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 from infra import documents
 from infra.findings import Found
 from infra.operate.refused import RefusedError, explained
+from infra.provider import google_client
 
 TIMEOUT_SECONDS = 20
 RETRIES = 1
@@ -85,6 +86,7 @@ def _collection(api: str, version: str, words: tuple[str, ...]) -> Any:
     """
     if words:
         return getattr(_collection(api, version, words[:-1]), words[-1])()
+    google_client.quickly()
     import httplib2
     from googleapiclient.discovery import build, build_from_document
 

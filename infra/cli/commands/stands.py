@@ -10,6 +10,8 @@ from infra.cli.arguments import STACKS, AsJson, Folder, InGoogle, Stacks, Standi
 
 app = typer.Typer()
 
+AllowGone = Annotated[bool, typer.Option("--allow-gone", help="What is not found may be gone, however much it is.")]
+
 
 @app.command()
 def preview(
@@ -54,8 +56,9 @@ def up(
     """
     from infra.cli import up as command
 
-    asked = {"release": release or [], "allow_replace": allow_replace or [], "cloud": cloud, "yes": yes}
-    raise typer.Exit(command.run(stacks or [], folder, **asked, as_json=as_json))
+    raise typer.Exit(
+        command.run(stacks or [], folder, release=release or [], allow_replace=allow_replace or [], cloud=cloud, yes=yes, as_json=as_json)
+    )
 
 
 @app.command()
@@ -77,20 +80,24 @@ def down(
     """
     from infra.cli import up as command
 
-    asked = {"cloud": cloud, "confirm": confirm, "yes": yes, "keep_protected": keep_protected}
-    raise typer.Exit(command.down(stacks or [], folder, force=force, as_json=as_json, **asked))
+    raise typer.Exit(
+        command.down(
+            stacks or [], folder, force=force, cloud=cloud, confirm=confirm, yes=yes, keep_protected=keep_protected, as_json=as_json
+        )
+    )
 
 
 @app.command()
 def recover(
     stacks: Standing = None,
     forget: Annotated[bool, typer.Option("--forget", help="Take a create of which nobody can tell as not done.")] = False,
+    allow_gone: AllowGone = False,
     as_json: AsJson = False,
 ) -> None:
     """Mend stacks of the sandbox whose update was killed. `up` and `down` do it by themselves; plain `pulumi` needs it."""
     from infra.cli import up as command
 
-    raise typer.Exit(command.recover(stacks or [], forget=forget, as_json=as_json))
+    raise typer.Exit(command.recover(stacks or [], forget=forget, allow_gone=allow_gone, as_json=as_json))
 
 
 @app.command()
@@ -99,3 +106,21 @@ def env(stacks: Stacks = None, folder: Folder = STACKS, as_json: AsJson = False)
     from infra.cli import up as command
 
     raise typer.Exit(command.env(stacks or [], folder, as_json=as_json))
+
+
+@app.command()
+def refresh(
+    stacks: Stacks = None,
+    allow_gone: AllowGone = False,
+    folder: Folder = STACKS,
+    cloud: InGoogle = False,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Look at everything that stands, and take note of it in the state. Never empties it: where much is not found nothing is written.
+
+    In the place of plain `pulumi refresh`, which with another account or project takes out of the state whatever it does not find.
+    """
+    from infra.cli import look_anew as command
+
+    raise typer.Exit(command.run(stacks or [], folder, allow_gone=allow_gone, cloud=cloud, as_json=as_json))
