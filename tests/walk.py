@@ -58,6 +58,7 @@ QUICK = {
     ("cost",),
     ("explain",),
     ("init",),
+    ("promote",),
     ("report",),
     ("gitops", "init", "github"),
     ("gitops", "init", "operator"),
