@@ -69,7 +69,7 @@ QUICK = {
 SHELL = re.compile(r"[|&;<>$`]")
 JOINS = {"&&", "||", "|", ";", "&"}
 """Between two commands of a line: where there is one, only a shell can type the line."""
-PLAIN = ("cat", "cp")
+PLAIN = ("cat", "cp", "mkdir", "export")
 SLOW = {"--actual", "--against", "--open"}
 """Options with which they need more: a bill, a repository, a browser."""
 
@@ -176,6 +176,7 @@ class Walk:
             "SOURCE_DATE_EPOCH": NOW,
         }
         self._printed: str | None = None
+        self._exported: dict[str, str] = {}
         self._own_code = False
         """Whether the guide has changed the program: what it then prints, only a process of its own tells."""
         ignore = shutil.ignore_patterns("__pycache__")
@@ -234,12 +235,15 @@ class Walk:
 
     def _here(self, words: list[str], block: Block, where: str) -> str:
         """Types one of our commands, in this process, or one that copies or shows files."""
+        if words[0] == "export":
+            self._exported |= dict(word.split("=", 1) for word in words[1:])
+            return ""
         if words[0] in PLAIN:
             return subprocess.run(words, cwd=self.folder, check=True, capture_output=True, text=True).stdout
         printed = io.StringIO()
         code: object = 0
         handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-        environment = patch.dict(os.environ, {"SOURCE_DATE_EPOCH": NOW})
+        environment = patch.dict(os.environ, {"SOURCE_DATE_EPOCH": NOW, **self._exported})
         with chdir(self.folder), environment, patch.object(sys, "argv", words), redirect_stdout(printed), redirect_stderr(printed):
             try:
                 main()
