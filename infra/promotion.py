@@ -177,7 +177,7 @@ def _repository(region: Mapping[str, Any], stack: str, config: Mapping[str, Any]
     storage = region.get(f"{NAMESPACE}storage")
     images = storage.get("images") if isinstance(storage, dict) else None
     existing = images.get("existing") if isinstance(images, dict) else None
-    if isinstance(existing, str) and (match := REPOSITORY.fullmatch(existing)):
+    if isinstance(existing, str) and (match := REPOSITORY.match(existing)):
         return f"{match[2]}-docker.pkg.dev/{match[1]}/{match[3]}"
     return f"{config[f'{NAMESPACE}region']}-docker.pkg.dev/{config[PROJECT_KEY]}/{names.resource(stack, 'images')}"
 
