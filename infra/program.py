@@ -125,7 +125,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             registers=registers,
             rollout_minutes=registered.rollout_minutes(registers) if registers else 0,
         )
-        if not job.on_vertex:
+        if network and not job.on_vertex:
             network.let_in(f"runner-{name}", jobs[name].runner.account.member)
     if jobs:
         Sweep(
