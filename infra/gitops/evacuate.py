@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from infra import names
+from infra import environments, names
 from infra.apps import AppsSpec
 from infra.catalog import egress, places
 from infra.catalog.prices import PriceUnknown
@@ -416,7 +416,7 @@ def _steps(renamed: Mapping[str, str], spec: StackSpec, folder: Path) -> list[tu
 
 def _stays(spec: StackSpec, move: Move) -> Iterator[str]:
     """Protected resources of the old region, by name: in staging and prod."""
-    if spec.environment == "dev":
+    if not environments.of(spec.environment).protects_data:
         return
     for purpose in ("data", "models"):
         if not getattr(spec.storage, purpose).existing:
