@@ -82,6 +82,7 @@ def declare(spec: AppsSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             cluster=key,
             cluster_spec=spec.cluster_spec,
             sure=spec.confirmations,
+            pools={pool: one.physical(spec.region_stack, pool) for pool, one in spec.node_pools.items()},
             opts=inside,
         )
     network = names.resource(spec.region_stack, "net")

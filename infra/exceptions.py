@@ -16,10 +16,9 @@ DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def _rule(value: str) -> str:
-    from infra.policy.rules import RULES
-    from infra.policy.stack_rules import STACK_RULES
+    from infra.policy.stack_rules import every
 
-    names = [rule.name for rule in (*RULES, *STACK_RULES)]
+    names = [rule.name for rule in every()]
     if value not in names:
         raise problem("is no rule", allowed=nearest(value, names) or names)
     return value

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from infra.components.apis import Api
-from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.budget import EMAILS_MAX, BudgetSpec, Notified
 from infra.components.pipeline import PipelineSpec
 from infra.components.quota_request import QuotaRequestSpec
 from infra.components.state_bucket import StateBucketSpec
@@ -42,7 +42,7 @@ class FoundationSpec(FileSpec):
     kind: Literal["foundation"] = "foundation"
     """What kind of stack it is: `foundation` holds what a project has once; `region` holds everything in one region; `apps` holds what
     lives in a cluster of a region."""
-    notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
+    notify: Annotated[list[Notified], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
     """Who gets the mail of budgets, and of the alerts of every region that names this foundation, as `email:` addresses."""
     apis: Annotated[list[Api], AfterValidator(_once)] = []
     """APIs that are on besides those that the region files beside this one need."""

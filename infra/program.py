@@ -9,7 +9,7 @@ import pulumi
 from infra import accelform, names
 from infra.clouds import GOOGLE_CLOUD, Cloud
 from infra.components import registered
-from infra.components.budget import Budgets
+from infra.components.budget import CHANNEL, Budgets
 from infra.components.builder import Builder
 from infra.components.cluster import Cluster
 from infra.components.endpoint import Endpoint
@@ -52,18 +52,19 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             model,
             placement=placement,
             storage=storage,
-            image=registered.image_of(model, spec.images),
+            image="" if model.existing else registered.image_of(model, spec.images),
             job=trains.get(name, ""),
             opts=pulumi.ResourceOptions(providers=[own]),
         )
         for name, model in spec.models.items()
     }
 
-    slices = {name: f"tpu-{name}" for name in spec.tpu_slices}
-    vms = {name: f"gpu-{name}" for name in spec.gpu_vms}
+    slices = {name: f"tpu-{name}" for name, one in spec.tpu_slices.items() if not one.existing}
+    vms = {name: f"gpu-{name}" for name, one in spec.gpu_vms.items() if not one.existing}
     machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
+    network = None
     if spec.needs_network:
-        network = Network("network", spec.network, placement=placement)
+        network = Network("network", spec.network, placement=placement, users=_users(spec, budgets.project_number))
     if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
@@ -72,17 +73,24 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             tpu_slice,
             placement=placement,
             network=network,
-            account=identity.accounts[slices[name]],
-            after=identity.grants[slices[name]],
+            account=identity.accounts[slices[name]] if name in slices else None,
+            after=identity.grants[slices[name]] if name in slices else [],
             opts=pulumi.ResourceOptions(providers=[own]) if tpu_slice.queued else None,
         )
 
     for name, gpu_vm in spec.gpu_vms.items():
-        account, after = identity.accounts[vms[name]], identity.grants[vms[name]]
+        account, after = (identity.accounts[vms[name]], identity.grants[vms[name]]) if name in vms else (None, [])
         GpuVm(name, gpu_vm, placement=placement, network=network, account=account, after=after)
 
     clusters = {
-        name: Cluster(name, cluster, placement=placement, network=None if cluster.existing else network, storage=storage)
+        name: Cluster(
+            name,
+            cluster,
+            placement=placement,
+            network=None if cluster.existing else network,
+            storage=storage,
+            own_pools=any(pool.cluster == name and not pool.existing for pool in spec.node_pools.values()),
+        )
         for name, cluster in spec.clusters.items()
     }
     for name, pool in spec.node_pools.items():
@@ -117,6 +125,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             registers=registers,
             rollout_minutes=registered.rollout_minutes(registers) if registers else 0,
         )
+        if not job.on_vertex:
+            network.let_in(f"runner-{name}", jobs[name].runner.account.member)
     if jobs:
         Sweep(
             SWEEP,
@@ -159,6 +169,16 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     pulumi.export("endpoint_attachments", private)
 
 
+def _users(spec: StackSpec, number: pulumi.Input[str]) -> dict[str, pulumi.Input[str]]:
+    """Google's agents that make machines in a subnet of others. They are there as soon as their API is on."""
+    found: dict[str, pulumi.Input[str]] = {}
+    if spec.grouped:
+        found["google-apis"] = pulumi.Output.concat("serviceAccount:", number, "@cloudservices.gserviceaccount.com")
+    if spec.own_clusters:
+        found["gke"] = pulumi.Output.concat("serviceAccount:service-", number, "@container-engine-robot.iam.gserviceaccount.com")
+    return found
+
+
 def _channels(spec: StackSpec) -> dict[str, pulumi.Input[str]]:
     """Channels that the foundation has, by address."""
     if spec.of_foundation is None:
@@ -168,4 +188,4 @@ def _channels(spec: StackSpec) -> dict[str, pulumi.Input[str]]:
     def of(address: str) -> pulumi.Output[str]:
         return found.apply(lambda channels: str(channels[address]))
 
-    return {address: of(address) for address in (entry.removeprefix("email:") for entry in spec.of_foundation.notify)}
+    return {address: of(address) for address in (entry.removeprefix("email:").removeprefix(CHANNEL) for entry in spec.of_foundation.notify)}

@@ -68,6 +68,12 @@ def _in_words(
             return Problem("", f"is not available yet ({holder.later[key]})", fix="leave it out in this version")
         if issubclass(holder, Spec) and key in holder.never:
             return Problem("", f"is not possible: {holder.never[key]}", fix="remove it")
+        if key == "existing" and key not in keys.names(holder):
+            return Problem(
+                "", "is not possible: what this part says is the stack's own, and nothing of others stands for it", fix="remove it"
+            )
+        if key in keys.names(holder):  # of a part that others own, fewer keys are taken
+            return Problem("", "is for its owner to say: it is existing", fix="remove it")
         close = nearest(key, keys.names(holder), 1)
         return Problem("", "is not a key here", ", ".join(keys.names(holder)), f"did you mean `{close[0]}`?" if close else "remove it")
     if kind == "missing":

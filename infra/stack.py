@@ -18,15 +18,15 @@ from infra.catalog.fits import Verdict, judge
 from infra.catalog.tpu import TpuShape
 from infra.components import alerts
 from infra.components import registered as models_of_jobs
-from infra.components.budget import EMAILS_MAX, BudgetSpec, Email
+from infra.components.budget import EMAILS_MAX, BudgetSpec, Notified
 from infra.components.cluster import EXISTING, NODES_MAX, ClusterSpec, system_pool
-from infra.components.endpoint import EndpointSpec
+from infra.components.endpoint import ENDPOINT, EndpointSpec
 from infra.components.gpu_vm import GpuVmSpec
 from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.monitoring import MonitoringSpec
-from infra.components.network import NetworkSpec
+from infra.components.network import NetworkSpec, shared
 from infra.components.node_pool import NodePoolSpec
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
@@ -66,9 +66,9 @@ class StackSpec(FileSpec):
     lives in a cluster of a region."""
     foundation: Annotated[str, StringConstraints(strict=True), AfterValidator(_foundation)] | None = None
     """Stack that holds what the project has once: its budget, and who gets the mail. Its file stands beside this one. (default: none)"""
-    notify: Annotated[list[Email], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
-    """Who gets the mail of budgets, as `email:` addresses; the billing account's administrators get it besides, and those whom the
-    foundation names."""
+    notify: Annotated[list[Notified], Field(max_length=EMAILS_MAX), AfterValidator(distinct)] = []
+    """Who gets the mail of budgets, as `email:` addresses, or as `existing:` and the full name of a channel that others own; the billing
+    account's administrators get it besides, and those whom the foundation names."""
     network: NetworkSpec = NetworkSpec()
     storage: StorageSpec = StorageSpec()
     tpu_slices: dict[Name, TpuSliceSpec] = {}
@@ -117,10 +117,11 @@ class StackSpec(FileSpec):
         if found is not None and not isinstance(found, SpecError):
             self._foundation = found
         problems = [*self._of_foundation(), *self._budgets()]
-        problems += [*self._jobs(), *self._node_pools(), *self._monitoring()]
+        problems += [*self._of_others(), *self._jobs(), *self._node_pools(), *self._monitoring()]
         problems += answering.problems(self.environment, self._answering(), self.may_be_down)
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        problems += self._shared()
         told = self.clusters and self.network.proxy_cidr  # of a cluster of others, what routes into it must know
         if not self.needs_network and "network" in self.model_fields_set and not told:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
@@ -150,6 +151,24 @@ class StackSpec(FileSpec):
                 yield Problem(f"notify.{number}", f"has the mail already, from stack {self.foundation}", fix="remove it")
         if len(every := {*self.notify, *self._foundation.notify}) > EMAILS_MAX:
             yield Problem("notify", f"{len(every)} with those of stack {self.foundation}: a budget takes {EMAILS_MAX}", fix="remove some")
+
+    def _of_others(self) -> Iterator[Problem]:
+        """What others own, and cannot do here."""
+        for name, endpoint in self.endpoints.items():
+            owner = ENDPOINT.parts(endpoint.existing)["project"] if endpoint.existing else self.project
+            if owner != self.project:
+                words = f"is one of project {owner}: what is deployed on it would be there"
+                yield Problem(f"endpoints.{name}.existing", words, f"an endpoint of {self.project}")
+        for name, pool in self.node_pools.items():
+            cluster = self.clusters.get(pool.cluster)
+            if pool.existing and cluster and f"{cluster.existing}/nodePools" != pool.existing.rpartition("/")[0]:
+                allowed = f"a pool of {cluster.existing}" if cluster.existing else "a cluster that is existing too"
+                yield Problem(f"node_pools.{name}.existing", f"is no pool of clusters.{pool.cluster}", allowed)
+        for name, job in self.jobs.items():
+            model = self.models.get(job.registers or "")
+            if model and model.existing:
+                words = f"{job.registers} is existing: its owner registers its versions"
+                yield Problem(f"jobs.{name}.registers", words, "a model of this file")
 
     def _budgets(self) -> Iterator[Problem]:
         """One budget counts the whole project, every month: a label does not see what carries none, and a period ends."""
@@ -266,6 +285,20 @@ class StackSpec(FileSpec):
         if there - set(self.monitoring.off) and not self.hears:
             yield Problem("monitoring", "its alerts would reach nobody", fix="name somebody in `notify`, or switch all of them `off`")
 
+    def _shared(self) -> Iterator[Problem]:
+        """What a subnet of another project asks for: a Shared VPC's."""
+        if not shared(self.network, self.project):
+            if self.network.existing and self.network.grants:
+                words = f"does nothing: the subnet is of {self.project}, whose roles reach it"
+                yield Problem("network.grants", words, fix="remove it")
+            return
+        host = str(self.network.existing).split("/")[1]
+        for name, one in self.clusters.items():
+            if not one.existing and one.secondary_ranges is None:
+                words = f"is missing: GKE makes no ranges in a subnet of another project, {host}"
+                fix = "have its owner make two, and name them: accelform doctor --cloud says what the subnet has"
+                yield Problem(f"clusters.{name}.secondary_ranges", words, "{ pods: NAME, services: NAME }", fix)
+
     def _answering(self) -> Iterator[Answering]:
         """Endpoints that serve something. Of several models on one, those that get traffic by themselves must stand, each."""
         for name, one in self.endpoints.items():
@@ -277,24 +310,27 @@ class StackSpec(FileSpec):
 
     def watched(self, stack: str) -> alerts.Watched:
         """What of the stack of that name its alerts look at."""
-        ways = [*(one.chosen_way for one in self.tpu_slices.values()), *(one.chosen_way for one in self.jobs.values() if not one.gpus)]
-        gpus = [(one.machine_type, [one.provisioning]) for one in self.gpu_vms.values()]
+        ways = [
+            *(one.chosen_way for one in self.tpu_slices.values() if not one.existing),
+            *(one.chosen_way for one in self.jobs.values() if not one.gpus),
+        ]
+        gpus = [(one.machine_type, [one.provisioning]) for one in self.gpu_vms.values() if not one.existing]
         gpus += [(one.machine_type or "", one.provisioning) for one in self.jobs.values() if one.gpus and not one.on_vertex]
         clusters: dict[bool, set[str]] = {True: set(), False: set()}
         slices, shared = set(), set()
         for name, pool in self.node_pools.items():
             if (cluster := self.clusters.get(pool.cluster)) is None:
                 continue  # refused with a reason of its own
-            known = EXISTING.fullmatch(cluster.existing or "")
-            if known and known[1] != self.project:
+            known = EXISTING.parts(cluster.existing) if cluster.existing else None
+            if known and known["project"] != self.project:
                 continue  # its metrics are in its own project
             is_tpu = isinstance(pool.host, TpuShape)
-            there = known[3] if known else names.cluster(stack, pool.cluster)
+            there = known["name"] if known else names.cluster(stack, pool.cluster)
             clusters[is_tpu].add(there)
             if pool.sharing and not pool.partition:
                 shared.add(there)
             if pool.several_hosts and not pool.autoscale:
-                slices.add(names.cluster(stack, name))
+                slices.add(pool.physical(stack, name))
         return alerts.Watched(
             stack,
             self.region,
@@ -313,7 +349,7 @@ class StackSpec(FileSpec):
         guards = spec.rollout.guards if spec.rollout else None
         bounds = [(one.min_replicas, one.max_replicas or one.min_replicas) for one in spec.served.values()]
         return alerts.Endpoint(
-            names.endpoint_id(self.project, stack, name),
+            spec.id_of(self.project, stack, name),
             guards.p95_ms if guards else None,
             guards.error_rate if guards else None,
             sum(most for _, most in bounds) if any(least < most for least, most in bounds) else None,
@@ -325,9 +361,19 @@ class StackSpec(FileSpec):
         return any(not one.existing for one in self.clusters.values())
 
     @property
+    def grouped(self) -> tuple[str, ...]:
+        """What is made by a managed group, and so by Google's agent for it: several hosts, flex-start, and nodes of clusters."""
+        slices = [name for name, one in self.tpu_slices.items() if one.chosen_way == "compute-engine"]
+        several = [name for name in slices if (one := self.tpu_slices[name]).hosts > 1 or one.provisioning == "flex-start"]
+        jobs = [name for name, one in self.jobs.items() if one.chosen_way == "compute-engine" and one.hosts > 1]
+        return (*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing))
+
+    @property
     def needs_network(self) -> bool:
         """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
-        return bool(self.tpu_slices or self.gpu_vms or self.own_clusters) or not all(job.on_vertex for job in self.jobs.values())
+        slices = any(not one.existing for one in self.tpu_slices.values())
+        machines = any(not one.existing for one in self.gpu_vms.values())
+        return slices or machines or self.own_clusters or not all(job.on_vertex for job in self.jobs.values())
 
     @property
     def registered(self) -> dict[str, str]:
@@ -340,8 +386,8 @@ class StackSpec(FileSpec):
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
-        yield from (judge(one.wish) for one in self.tpu_slices.values())
-        yield from (judge(one.wish) for one in self.gpu_vms.values())
+        yield from (judge(one.wish) for one in self.tpu_slices.values() if not one.existing)
+        yield from (judge(one.wish) for one in self.gpu_vms.values() if not one.existing)
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
         yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
@@ -352,7 +398,8 @@ class StackSpec(FileSpec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values()}
+        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values() if not one.existing}
+        ways |= {"tpu-api" if "/nodes/" in one.existing else "compute-engine" for one in self.tpu_slices.values() if one.existing}
         ways |= {one.chosen_way for one in self.jobs.values()}
         ways |= {"compute-engine"} if self.gpu_vms else set()
         needed = {
@@ -363,7 +410,7 @@ class StackSpec(FileSpec):
             "cloudbuild.googleapis.com": bool(self.images),
             "cloudresourcemanager.googleapis.com": True,
             "cloudscheduler.googleapis.com": bool(self.jobs),
-            "compute.googleapis.com": self.needs_network,
+            "compute.googleapis.com": self.needs_network or "compute-engine" in ways,
             "container.googleapis.com": bool(self.clusters),
             "containeranalysis.googleapis.com": bool(self.images),  # keeps what a build proves of itself
             "file.googleapis.com": any("filestore" in one.addons for one in self.clusters.values()),

@@ -62,8 +62,10 @@ def _region(value: object) -> object:
 
 
 def _version(value: object) -> object:
+    if value == str(SCHEMA):
+        return SCHEMA  # `pulumi stack init` writes the file anew, and each of its scalars as text
     if value != SCHEMA or isinstance(value, bool):
-        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}, a number without quotes")
+        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}")
     return value
 
 

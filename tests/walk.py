@@ -57,7 +57,8 @@ QUICK = {
     ("explain",),
     ("init",),
     ("report",),
-    ("gitops", "init"),
+    ("gitops", "init", "github"),
+    ("gitops", "init", "operator"),
     ("image", "sbom"),
     *(("catalog", name) for name in ("ages", "fits", "region", "search", "show", "zone", "zones")),
 }
@@ -175,7 +176,10 @@ class Walk:
             shutil.copytree(ROOT / part, folder / part, ignore=ignore)
         for name in ("Pulumi.yaml", "Makefile", "README.md", "README.zh-CN.md", "pyproject.toml", "CHANGELOG.md", "CONTRIBUTING.md"):
             shutil.copy(ROOT / name, folder / name)
-        if whole:
+        if not whole:
+            (folder / "infra").mkdir()
+            shutil.copy(ROOT / "infra" / "__main__.py", folder / "infra")  # a checkout has it
+        else:
             (folder / ".gitignore").write_text(".accelform\n__pycache__\n.venv\n", encoding="utf-8")
             (folder / ".venv").symlink_to(sys.prefix)
             for git in (["init", "--quiet"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "-m", "t"]):

@@ -47,7 +47,7 @@ def main() -> None:
     store.FOLDER.mkdir(exist_ok=True)
     for stack in wanted:
         with tempfile.TemporaryDirectory() as folder:
-            here = Region(Path(folder), BASE)
+            here = Region(Path(folder), BASE | {"gcp:project": "shop-apart"})  # a file of its own, which shells are made for
             files = {name: store.examples()[name] for name in sorted({stack, *needs(store.examples()[stack])})}
             for path in files.values():
                 shutil.copy(path, here.folder / "stacks")

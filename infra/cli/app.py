@@ -19,7 +19,7 @@ COMPLETE = "_ACCELFORM_COMPLETE"
 """Variable in which a shell says that it asks for words."""
 
 app = typer.Typer(
-    help="Google Cloud accelerators as Python: one stack file a region, and one for what lives in its cluster; checked and priced first.",
+    help="Google Cloud accelerators as Python: a stack file a region, one for what lives in its cluster, one for the project; checked and priced first.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -112,13 +112,12 @@ def _print_rules(out: Console, result: Checked) -> None:
     from rich.text import Text
 
     from infra.cost.within_budget import undecided
-    from infra.policy.rules import RULES
-    from infra.policy.stack_rules import STACK_RULES, WITHIN_BUDGET
+    from infra.policy.stack_rules import WITHIN_BUDGET, every
 
     broken = Counter(finding.rule for finding in result.findings)
     rules = plain_table("rule", "", "")
     unsure = undecided(result.headroom)
-    for rule in (*RULES, *STACK_RULES):
+    for rule in every():
         count = broken[rule.name]
         mark = Text("holds", "green") if not count else Text(f"{count} finding{'s' * (count != 1)}", "red")
         if not count and rule is WITHIN_BUDGET and unsure:
@@ -151,8 +150,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
     from infra.catalog.services import doubts
     from infra.cli import check_jobs
     from infra.cost.within_budget import undecided
-    from infra.policy.rules import RULES
-    from infra.policy.stack_rules import STACK_RULES
+    from infra.policy.stack_rules import every
 
     return head | {
         "project": result.spec.project,
@@ -181,7 +179,7 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
                 "description": rule.description,
                 "holds": not any(finding.rule == rule.name for finding in result.findings),
             }
-            for rule in (*RULES, *STACK_RULES)
+            for rule in every()
         ],
         "undecided": undecided(result.headroom),
         "warnings": [asdict(warning) for warning in result.warnings],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +23,10 @@ CREATE = "stays a create"
 READ = "read only"
 LEFT = "left over"
 NOT_TAKEN = "not taken"
+ELSEWHERE = "stands in "
+UNLISTED = "cannot be listed"
+OFF = "it is disabled"
+"""Google's words for an API that is off: nothing of it can stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +118,10 @@ def look(spec: FileSpec, stack: str, base: str, progress: Progress) -> list[Seen
                 status(f"{stack}: looked for {count}")
 
             return informed.look(lambda: declare(spec, stack, cloud), stack, lookup, done)
+    except ProviderError as error:
+        from infra.cli.reached import CloudError
+
+        raise CloudError(str(error)) from None
     finally:
         lookup.close()
 
@@ -160,10 +169,11 @@ def _left_over(spec: FileSpec, stack: str, base: str, seen: Sequence[Seen]) -> l
     """What carries the stack's label, and is declared by nothing."""
     from infra.operate import estate
 
-    ids = {str(one.answer.id).lower() for one in seen}
-    rows = []
-    for thing in estate.look(spec.project, spec.region, base).things:
-        if thing.stack == stack and not ids & {name.lower() for name in thing.ids}:
+    ids = {str(id).lower() for one in seen for id in (one.answer.id, one.answer.outputs.get("id", ""))}
+    found = estate.look(spec.project, spec.region, base)
+    rows = [Row(NOT_TAKEN, one.kind, "all", "", f"{UNLISTED}: {one.why}") for one in found.refused]
+    for thing in found.things:
+        if thing.stack == stack and not thing.maker and not thing.is_going and not ids & {name.lower() for name in thing.ids}:
             rows.append(Row(LEFT, thing.kind, thing.short, thing.name, "carries the stack's label, and the file does not declare it"))
     return rows
 
@@ -192,8 +202,9 @@ def write(folder: Path, stack: str, seen: Sequence[Seen]) -> list[Path]:
 
 def told(rows: Sequence[Row], stack: str, written: Sequence[Path], *, cloud: bool, as_json: bool) -> int:
     """Prints what was found and what comes next."""
-    refused = [row for row in rows if "Google answers" in row.why]
-    code = ExitCode.CLOUD if refused else ExitCode.OK
+    refused = [row for row in rows if row.how == CREATE and "Google answers" in row.why]
+    unlisted = [row for row in rows if row.how == NOT_TAKEN and UNLISTED in row.why and OFF not in row.why]
+    code = ExitCode.CLOUD if refused or unlisted else ExitCode.OK
     commands = _next(stack, written, cloud=cloud)
     if as_json:
         print_json(
@@ -210,8 +221,11 @@ def told(rows: Sequence[Row], stack: str, written: Sequence[Path], *, cloud: boo
     from rich.text import Text
 
     table = plain_table("how", "type", "name", "id, or why not")
-    for row in rows:
+    elsewhere = Counter(row.type for row in rows if row.why.startswith(ELSEWHERE))
+    for row in (row for row in rows if not row.why.startswith(ELSEWHERE)):
         table.add_row(*(Text(part) for part in (row.how, row.type, row.name, row.why or row.id)))
+    for kind, count in elsewhere.items():
+        table.add_row(NOT_TAKEN, Text(kind), str(count), "in other regions, or in several: --json names them")
     out.print(table)
     counts = {how: sum(row.how == how for row in rows) for how in dict.fromkeys(row.how for row in rows)}
     out.print(Text(f"\n{stack}: {', '.join(f'{count} {how}' for how, count in counts.items()) or 'nothing stands'}"))
@@ -219,6 +233,8 @@ def told(rows: Sequence[Row], stack: str, written: Sequence[Path], *, cloud: boo
         out.print(Text(f"wrote {path}"), soft_wrap=True)
     if refused:
         out.print(Text(f"{len(refused)} could not be looked at: an update would try to make them. Mend that, and look again", "red"))
+    if unlisted:
+        out.print(Text(f"{len(unlisted)} lists were refused: what they would have shown is not known", "red"))
     for command in commands:
         out.print(Text(f"next: {command}"), soft_wrap=True)
     return code

@@ -49,6 +49,7 @@ def run(
     root, stacks = _stacks(names, folder)
     with Home.of(root).alone("up"):
         allowed = _allowed(stacks, allow_replace)
+        _check_whole(stacks)
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
@@ -91,6 +92,25 @@ def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, lis
         stack: list(dict.fromkeys([*spec.allow_replace, *(name for name in named if name in spec.node_pools)]))
         for stack, spec in specs.items()
     }
+
+
+def _check_whole(stacks: Sequence[StackFile]) -> None:
+    """
+    What the engine cannot see before all is made, such as a month beside its budget.
+
+    Raises:
+        PolicyError: A rule of a whole stack does not hold.
+    """
+    from infra.check import check
+    from infra.local.up import PolicyError
+    from infra.policy.stack_rules import STACK_RULES
+
+    names = {rule.name for rule in STACK_RULES}
+    for file in stacks:
+        found = [one for one in check(file).findings if one.rule in names]
+        if found:
+            lines = [f"{one.resource}: {one.rule}: {one.path}: {one.message}\n    fix: {one.fix}" for one in found]
+            raise PolicyError(f"stack {file.stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(lines))
 
 
 def _regions(stacks: Sequence[StackFile]) -> dict[str, StackSpec]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from infra import gcp
+from infra.components.existing import FullName, MayExist
 from infra.components.placement import Placement
 from infra.declared import NOT_ASKED
 from infra.errors import Problem, ProblemsError
@@ -34,6 +36,25 @@ Email = Annotated[
         "email:ml@shop.example",
     ),
 ]
+
+
+CHANNEL = "existing:"
+Notified = Annotated[
+    str,
+    pattern(
+        r"email:(?=.{3,254}$)[a-z0-9._%+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}"
+        r"|existing:projects/[a-z][a-z0-9-]{2,28}[a-z0-9]/notificationChannels/[0-9]{1,20}",
+        "is neither an e-mail channel, in small letters, nor the full name of an existing one",
+        "email:ml@shop.example, or existing:projects/tw-shop-ml/notificationChannels/1234",
+    ),
+]
+"""Who gets the mail: an address, whose channel is made, or a channel that others own."""
+BUDGET = FullName(
+    "a budget",
+    ("billingAccounts/{account}/budgets/{name}",),
+    "billingAccounts/0A1B2C-3D4E5F-6A7B8C/budgets/5f1c7a52-8a4e-4d6b-9b1e-0c3f2d7a9e10",
+    name=r"[A-Za-z0-9-]{1,64}",
+)
 
 
 def _day(value: object) -> object:
@@ -73,8 +94,10 @@ class PeriodSpec(Spec):
         return self
 
 
-class BudgetSpec(Spec):
-    """One budget: an amount, what counts, and at which shares of it mail is sent."""
+class BudgetSpec(MayExist):
+    """One budget: an amount, what counts, and at which shares of it mail is sent; or the name of one that others own, and its amount."""
+
+    beside: ClassVar[tuple[str, ...]] = ("amount", "scope")
 
     later: ClassVar[dict[str, str]] = {"actions": "pausing and stopping at a share of the amount"}
 
@@ -94,6 +117,8 @@ class BudgetSpec(Spec):
     (default: [1.0] for a month, none for a period: Google forecasts months only)"""
     mail_billing_admins: YesNo = True
     """Whether the billing account's administrators and users get the mail."""
+    existing: Annotated[str, BUDGET.validator] | None = None
+    """A budget that others own, by its full name: it is read, and its amount held against what this file says."""
 
     @model_validator(mode="after")
     def _consistent(self, info: ValidationInfo) -> Self:
@@ -172,8 +197,12 @@ class Budgets(pulumi.ComponentResource):
                 user_labels=placement.labels,
                 opts=pulumi.ResourceOptions(parent=self),
             ).id
-            for address in (entry.removeprefix("email:") for entry in notify)
+            for address in (entry.removeprefix("email:") for entry in notify if not entry.startswith(CHANNEL))
         }
+        for channel in (entry.removeprefix(CHANNEL) for entry in notify if entry.startswith(CHANNEL)):
+            read = pulumi.ResourceOptions(parent=self)
+            short = f"{name}-{channel.rpartition('/')[2]}"
+            own[channel] = gcp.monitoring.NotificationChannel.get(short, channel, opts=read, project=channel.split("/")[1]).id
         self.channels = {**(channels or {}), **own}
         for key, spec in specs.items():
             self._budget(key, spec, placement, project, account, list(self.channels.values()), provider)
@@ -189,6 +218,11 @@ class Budgets(pulumi.ComponentResource):
         channels: list[pulumi.Input[str]],
         provider: gcp.Provider,
     ) -> None:
+        if spec.existing:
+            read = pulumi.ResourceOptions(parent=self, provider=provider)
+            budget = gcp.billing.Budget.get(key, spec.existing, opts=read, billing_account=BUDGET.parts(spec.existing)["account"])
+            budget.amount.apply(lambda found: check_amount(f"budgets.{key}", spec.amount, found))
+            return
         amount = account.currency_code.apply(lambda actual: amount_of(f"budgets.{key}", spec.amount, actual))
         filters: dict[str, object] = {
             "projects": [project.number.apply(lambda number: f"projects/{number}")],
@@ -229,6 +263,21 @@ def amount_of(path: str, money: Money, actual: str) -> dict[str, object]:
         )
     units, _, fraction = str(money.amount).partition(".")
     return {"currencyCode": actual, "units": units} | ({"nanos": int(fraction.ljust(9, "0"))} if fraction else {})
+
+
+def check_amount(path: str, money: Money, found: Any) -> None:
+    """
+    Holds what the file says against a budget of others; one without an amount of its own, such as last month's, cannot be held.
+
+    Raises:
+        RunError: It is another amount.
+    """
+    there = getattr(found, "specified_amount", None)
+    if there is None or there.units is None:
+        return
+    amount = (Decimal(there.units) + Decimal(there.nanos or 0).scaleb(-9)).normalize()
+    if (amount, there.currency_code) != (money.amount, money.currency):
+        raise pulumi.RunError(f"{path}.amount: {money} is not what the budget says: {amount:f} {there.currency_code}\n  fix: write that")
 
 
 def _mail(spec: BudgetSpec, channels: list[pulumi.Input[str]]) -> dict[str, object] | None:

@@ -11,7 +11,6 @@ Sources: discovery document container v1, `DNSEndpointConfig` and `IPEndpointsCo
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -20,9 +19,9 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, f
 
 from infra import gcp, names
 from infra.catalog.machine_prices import machine_hour
-from infra.catalog.places import region_of
 from infra.catalog.prices import PriceUnknown
 from infra.components import identity
+from infra.components.existing import FullName, MayExist
 from infra.components.maintenance import ExclusionSpec, WindowSpec
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
@@ -30,7 +29,12 @@ from infra.components.storage import Storage
 from infra.errors import Problem, ProblemsError
 from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, pattern, problem
 
-EXISTING = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/locations/([a-z0-9-]+)/clusters/([a-z](?:[a-z0-9-]{0,38}[a-z0-9])?)")
+EXISTING = FullName(
+    "a cluster",
+    ("projects/{project}/locations/{location}/clusters/{name}",),
+    "projects/tw-shop-ml/locations/asia-east1/clusters/shop",
+    name=r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?",
+)
 SCOPES = ["https://www.googleapis.com/auth/cloud-platform"]
 NODE_ROLES = {"nodes": "roles/container.defaultNodeServiceAccount"}
 """What a node itself does: logs and metrics. Pods are somebody of their own, by workload identity.
@@ -114,9 +118,10 @@ class RangesSpec(Spec):
     """Range that services of the cluster get addresses of."""
 
 
-class ClusterSpec(Spec):
+class ClusterSpec(MayExist):
     """What one GKE cluster is; or the name of one that others own, of which nothing else is said."""
 
+    beside: ClassVar[tuple[str, ...]] = ("image_streaming",)
     never: ClassVar[dict[str, str]] = {
         "autoprovisioning": "pools with `autoscale` come from none as pods ask, and have their drivers; `mode: autopilot` makes all nodes",
     }
@@ -124,13 +129,7 @@ class ClusterSpec(Spec):
     mode: Literal["standard", "autopilot"] | None = None
     """`standard`: its nodes are `node_pools` of this file. `autopilot`: Google makes nodes as pods ask, and bills pods. Required without
     `existing`. A change makes another cluster."""
-    existing: (
-        Annotated[
-            str,
-            pattern(EXISTING.pattern, "is not the full name of a cluster", "projects/tw-shop-ml/locations/asia-east1/clusters/shop"),
-        ]
-        | None
-    ) = None
+    existing: Annotated[str, EXISTING.validator] | None = None
     """A Standard cluster that others own, by its full name: node pools are put in it. It must have workload identity, and is never
     changed or destroyed."""
     release_channel: Literal["rapid", "regular", "stable"] = "regular"
@@ -153,26 +152,14 @@ class ClusterSpec(Spec):
     (default: true in prod)"""
     system_pool: SystemPoolSpec = SystemPoolSpec()
 
-    @field_validator("existing")
-    @classmethod
-    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
-        match = EXISTING.fullmatch(value) if value else None
-        region = region_of_file(info)
-        if match and region and match[2] != region and region_of(match[2]) != region:
-            raise problem("stands in another region", allowed=f"a cluster of {region}")
-        return value
-
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if found := [*self._of_others(), *self._of_autopilot(), *self._of_maintenance()]:
+        if found := [*self._which(), *self._of_autopilot(), *self._of_maintenance()]:
             raise ProblemsError(found)
         return self
 
-    def _of_others(self) -> Iterator[Problem]:
-        if self.existing:
-            for key in sorted(self.model_fields_set - {"existing", "image_streaming"}):
-                yield Problem(key, "is for its owner to say: the cluster is existing", fix="remove it")
-        elif self.mode is None:
+    def _which(self) -> Iterator[Problem]:
+        if self.mode is None:
             yield Problem("mode", "is missing", "standard, autopilot; or name a cluster under `existing`")
 
     def _of_autopilot(self) -> Iterator[Problem]:
@@ -202,8 +189,8 @@ class Cluster(pulumi.ComponentResource):
     """A cluster, the account of its nodes, and the pool for what is not accelerated."""
 
     cluster: gcp.container.Cluster
-    account: gcp.serviceaccount.Account
-    """Who its nodes are, those of pools too."""
+    account: gcp.serviceaccount.Account | None = None
+    """Who its nodes are, those of pools too; None where all of them are others'."""
     endpoint: pulumi.Output[str]
     """DNS name of its control plane."""
     project: str
@@ -219,17 +206,21 @@ class Cluster(pulumi.ComponentResource):
         placement: Placement,
         network: Network | None,
         storage: Storage,
+        own_pools: bool = True,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """
         Args:
             network: Where it stands; None for one that others own.
+            own_pools: Whether the stack has pools of its own in one that others own.
         """
         super().__init__("accelform:cluster:Cluster", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        self.account = identity.account(f"gke-{name}", placement=placement, parent=self)
-        self.ready = [*identity.on_the_project(f"gke-{name}", NODE_ROLES, self.account, placement=placement)]
-        self.ready.append(identity.on_the_images(f"gke-{name}-images", PULLS, self.account, storage=storage))
+        self.ready = []
+        if own_pools or not spec.existing:
+            self.account = identity.account(f"gke-{name}", placement=placement, parent=self)
+            self.ready += identity.on_the_project(f"gke-{name}", NODE_ROLES, self.account, placement=placement)
+            self.ready.append(identity.on_the_images(f"gke-{name}-images", PULLS, self.account, storage=storage))
         self.project, self.location = placement.project, placement.region
         if spec.existing:
             self._read(name, spec.existing, child)
@@ -243,9 +234,7 @@ class Cluster(pulumi.ComponentResource):
         self.register_outputs({"cluster": self.cluster.id, "location": self.location})
 
     def _read(self, name: str, existing: str, child: pulumi.ResourceOptions) -> None:
-        match = EXISTING.fullmatch(existing)
-        assert match, "ClusterSpec has checked it"
-        self.project, self.location, short = match.groups()
+        self.project, self.location, short = EXISTING.parts(existing).values()
         self.cluster = gcp.container.Cluster.get(name, existing, opts=child, project=self.project, location=self.location, name=short)
         self.cluster.workload_identity_config.apply(lambda config: check_identity(name, existing, config))
 
@@ -308,7 +297,7 @@ class Cluster(pulumi.ComponentResource):
         return {
             "enable_autopilot": True,
             "cluster_autoscaling": {
-                "auto_provisioning_defaults": {"service_account": self.account.email, "oauth_scopes": SCOPES},
+                "auto_provisioning_defaults": {"service_account": self.account.email if self.account else None, "oauth_scopes": SCOPES},
             },
         }
 
@@ -393,7 +382,7 @@ def system_pool(cluster: str) -> str:
 
 
 def node_config(
-    account: gcp.serviceaccount.Account,
+    account: gcp.serviceaccount.Account | None,
     *,
     machine_type: str,
     disk: dict[str, Any],
@@ -401,6 +390,7 @@ def node_config(
     image_streaming: bool,
 ) -> dict[str, Any]:
     """What every node is: an account of its own, shielded, and pods that are not it. What the service would fill in is written out."""
+    assert account, "there is one wherever the stack has nodes of its own"
     return {
         "machine_type": machine_type,
         "image_type": "COS_CONTAINERD",

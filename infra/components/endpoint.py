@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import pulumi
 from pydantic import AfterValidator, Field, StringConstraints, ValidationInfo, field_validator, model_validator
@@ -19,6 +19,7 @@ from infra.components.deployed_models import (
     in_region,
     key_of,
 )
+from infra.components.existing import FullName, MayExist
 from infra.components.model import Model
 from infra.components.placement import Placement
 from infra.components.rollout import RolloutSpec
@@ -30,6 +31,12 @@ CALLER_ROLE = "roles/aiplatform.user"
 Source: https://cloud.google.com/vertex-ai/docs/general/access-control, read 2026-11."""
 
 
+ENDPOINT = FullName(
+    "an endpoint",
+    ("projects/{project}/locations/{location}/endpoints/{name}",),
+    "projects/tw-shop-ml/locations/asia-east1/endpoints/1234567890",
+    name=r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?",
+)
 ConsumerProject = Annotated[
     str,
     StringConstraints(strict=True),
@@ -52,11 +59,16 @@ class PrivateServiceConnectSpec(Spec):
     """Ids of the projects whose networks may connect; this one too, if it calls. Immutable: a change makes another endpoint."""
 
 
-class EndpointSpec(ReplicasSpec):
+class EndpointSpec(ReplicasSpec, MayExist):
     """
     What one endpoint is. It costs nothing until a model is deployed on it: `model` with its machine, or several in `deployed_models`.
     """
 
+    owners: ClassVar[tuple[str, ...]] = ("description", "dedicated", "private_service_connect")
+
+    existing: Annotated[str, ENDPOINT.validator] | None = None
+    """An endpoint of the project that others own, by its full name: what is deployed on it, and who may call it, is this file's. (default:
+    an own one)"""
     model: ModelReference | None = None
     """The one model that it serves: a key of `models:`, whose champion is served, or one with another alias or version. (default: none)"""
     deployed_models: dict[Name, DeployedModelSpec] = {}
@@ -115,6 +127,10 @@ class EndpointSpec(ReplicasSpec):
             raise ProblemsError(found)
         return self
 
+    def id_of(self, project: str, stack: str, name: str) -> str:
+        """Id of the endpoint."""
+        return ENDPOINT.parts(self.existing)["name"] if self.existing else names.endpoint_id(project, stack, name)
+
     @property
     def has_dns(self) -> bool:
         """Whether it has a DNS name of its own."""
@@ -158,30 +174,7 @@ class Endpoint(pulumi.ComponentResource):
             awaits: What it serves whose model may not be there yet, by name: who brings it.
         """
         super().__init__("accelform:endpoint:Endpoint", name, None, opts)
-        private = spec.private_service_connect
-        self.endpoint = gcp.vertex.AiEndpoint(
-            name,
-            name=names.endpoint_id(placement.project, placement.stack, name),
-            project=placement.project,
-            location=placement.region,
-            display_name=f"{placement.stack}-{name}",
-            description=spec.description,
-            # Not false: the two conflict in the provider's schema as soon as both are written.
-            dedicated_endpoint_enabled=None if private else spec.dedicated,
-            private_service_connect_config=None
-            if private is None
-            # Sorted: in another order it would be another endpoint.
-            else {"enable_private_service_connect": True, "project_allowlists": sorted(private.projects)},
-            labels=placement.labels,
-            # What is deployed, and its split, are of `DeployedModels`: after a refresh the provider would take the split away again.
-            opts=pulumi.ResourceOptions(
-                parent=self,
-                delete_before_replace=True,
-                ignore_changes=["trafficSplit"],
-                # The provider tries to change them. Google does not take that of the first, and no source says that of the second.
-                replace_on_changes=["dedicatedEndpointEnabled", "privateServiceConnectConfig"],
-            ),
-        )
+        self.endpoint = self._read(name, spec.existing) if spec.existing else self._made(name, spec, placement)
         for member in spec.callers:
             gcp.vertex.AiEndpointIamMember(
                 f"{name}-{hashlib.sha256(member.encode()).hexdigest()[:8]}",  # a list's index would move with its neighbours
@@ -206,3 +199,34 @@ class Endpoint(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self),
             ).deployed_models.attachments
         self.register_outputs({"endpoint": self.endpoint.id})
+
+    def _read(self, name: str, existing: str) -> gcp.vertex.AiEndpoint:
+        project, location, short = ENDPOINT.parts(existing).values()
+        opts = pulumi.ResourceOptions(parent=self)
+        return gcp.vertex.AiEndpoint.get(name, existing, opts=opts, project=project, location=location, name=short)
+
+    def _made(self, name: str, spec: EndpointSpec, placement: Placement) -> gcp.vertex.AiEndpoint:
+        private = spec.private_service_connect
+        return gcp.vertex.AiEndpoint(
+            name,
+            name=names.endpoint_id(placement.project, placement.stack, name),
+            project=placement.project,
+            location=placement.region,
+            display_name=f"{placement.stack}-{name}",
+            description=spec.description,
+            # Not false: the two conflict in the provider's schema as soon as both are written.
+            dedicated_endpoint_enabled=None if private else spec.dedicated,
+            private_service_connect_config=None
+            if private is None
+            # Sorted: in another order it would be another endpoint.
+            else {"enable_private_service_connect": True, "project_allowlists": sorted(private.projects)},
+            labels=placement.labels,
+            # What is deployed, and its split, are of `DeployedModels`: after a refresh the provider would take the split away again.
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                delete_before_replace=True,
+                ignore_changes=["trafficSplit"],
+                # The provider tries to change them. Google does not take that of the first, and no source says that of the second.
+                replace_on_changes=["dedicatedEndpointEnabled", "privateServiceConnectConfig"],
+            ),
+        )

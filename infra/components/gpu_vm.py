@@ -17,17 +17,18 @@ from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
 from infra.components import gpu_host, gpu_offer
 from infra.components import host as hosts
+from infra.components.existing import MACHINE, MayExist, read_machine
 from infra.components.gpu_offer import GpuCount, Gpus, GpuType, MachineType
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
 from infra.components.tpu_slice import RunLimit
 from infra.errors import Problem, ProblemsError
-from infra.spec import Because, Spec, WholeNumber, problem
+from infra.spec import Because, WholeNumber, problem
 
 
-class GpuVmSpec(Spec):
-    """What one standing machine with GPUs is. Checked before anything is declared."""
+class GpuVmSpec(MayExist):
+    """What one standing machine with GPUs is, or the name of one that others own. Checked before anything is declared."""
 
     later: ClassVar[dict[str, str]] = {
         "data_disks": "disks beside the boot disk, which say whether a disk outlives its machine",
@@ -63,6 +64,8 @@ class GpuVmSpec(Spec):
     """Why it is got on demand, or stands without an end: a sentence, which such a machine must have. (default: none)"""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of its boot disk in GiB. It goes with the machine: what is to stay belongs in the stack's buckets."""
+    existing: Annotated[str, MACHINE.validator] | None = None
+    """A machine that others own, by its full name, and nothing else: it is read, and never changed or destroyed."""
 
     @classmethod
     def choices(cls, key: str, beside: Mapping[str, object]) -> str:
@@ -117,7 +120,7 @@ class GpuVmSpec(Spec):
 class GpuVm(pulumi.ComponentResource):
     """A machine with GPUs inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
 
-    machine: gcp.compute.Instance
+    machine: pulumi.CustomResource
 
     def __init__(
         self,
@@ -125,12 +128,22 @@ class GpuVm(pulumi.ComponentResource):
         spec: GpuVmSpec,
         *,
         placement: Placement,
-        network: Network,
-        account: gcp.serviceaccount.Account,
+        network: Network | None,
+        account: gcp.serviceaccount.Account | None,
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """
+        Args:
+            network: Where it stands; None for one that others own, as its account is.
+        """
         super().__init__("accelform:gpu_vm:GpuVm", name, None, opts)
+        if spec.existing:
+            self.machine = read_machine(name, spec.existing, self)
+            self.register_outputs({"machine": self.machine.id})
+            return
+        assert network, "the program makes one for every machine of its own"
+        assert account, "the program makes one for every machine of its own"
         gpus = spec.gpus
         link = f"projects/{placement.project}/zones/{spec.zone}/acceleratorTypes/{gpus.accelerator_type}"
         stops = spec.at_end == "stop"

@@ -79,6 +79,7 @@ class JobSpec(ProgramSpec):
     """What one job is. Its machine is made for a run, in the first place that has room, and deleted after it."""
 
     later: ClassVar[dict[str, str]] = {"data_disks": "disks beside the boot disk, which say whether a disk outlives its host"}
+    never: ClassVar[dict[str, str]] = {"existing": "a job is made for its runs by this file, and stands nowhere between them"}
 
     machine_type: MachineType | None = None
     """Machine type with GPUs, for a job on a GPU: one that they are built into, such as `g2-standard-8`, or one of N1 such as

@@ -11,10 +11,11 @@ from pydantic import AfterValidator, Field, Strict, StringConstraints, Validatio
 
 from infra import accelform, names
 from infra.accept_if import ConditionError, parse
+from infra.components.existing import FullName, MayExist
 from infra.components.placement import Placement, region_of_file
 from infra.components.storage import Storage
 from infra.errors import Problem, ProblemsError
-from infra.spec import Sentence, Spec, WholeNumber, distinct, pattern, problem
+from infra.spec import Sentence, WholeNumber, distinct, pattern, problem
 from workloads.contract import ServeSettings
 from workloads.job import PROGRAMS
 
@@ -69,7 +70,15 @@ def _condition(value: str) -> str:
     return value
 
 
-class ModelSpec(Spec):
+MODEL = FullName(
+    "a model",
+    ("projects/{project}/locations/{location}/models/{name}",),
+    "projects/tw-shop-ml/locations/asia-east1/models/recommender",
+    name=r"[A-Za-z0-9_][A-Za-z0-9_-]{0,62}",
+)
+
+
+class ModelSpec(MayExist):
     """
     What one model is made of, and what its versions are called. It costs nothing until it is deployed.
 
@@ -131,6 +140,8 @@ class ModelSpec(Spec):
     """Aliases that the first version gets, and that move by hand or by a gate alone."""
     keep_versions: Annotated[WholeNumber, Field(ge=1)] | None = None
     """How many versions stay; older ones that are neither deployed nor have an alias are deleted. (default: all)"""
+    existing: Annotated[str, MODEL.validator] | None = None
+    """A model that others register, by its full name without a version, and nothing else: endpoints serve it by an alias or a version."""
 
     @field_validator("image")
     @classmethod
@@ -218,6 +229,10 @@ class Model(pulumi.ComponentResource):
             job: Key of the job that registers its versions; empty where an update uploads them.
         """
         super().__init__("accelform:model:Model", name, None, opts)
+        if spec.existing:
+            self.model, self.moving = self._read(name, spec.existing), ()
+            self.register_outputs({"model": self.model.name})
+            return
         folder = spec.artifact or pulumi.Output.concat("gs://", storage.models.name, "/", name, "/")
         made_of = {} if job else spec.container(image)
         self.model = accelform.Model(
@@ -246,3 +261,8 @@ class Model(pulumi.ComponentResource):
         )
         self.moving = () if job else tuple(spec.aliases)
         self.register_outputs({"model": self.model.name, "version": self.model.version_id})
+
+    def _read(self, name: str, existing: str) -> accelform.Model:
+        project, location, short = MODEL.parts(existing).values()
+        opts = pulumi.ResourceOptions(parent=self, id=existing)
+        return accelform.Model(name, project=project, location=location, model_id=short, display_name=short, opts=opts)

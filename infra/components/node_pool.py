@@ -23,16 +23,26 @@ from infra.catalog.tpu import TpuShape
 from infra.catalog.wish import Provisioning, Wish
 from infra.components import pool_checks, pool_nodes, tpu_host
 from infra.components.cluster import WAITS, Cluster, ClusterSpec, node_config
+from infra.components.existing import FullName, MayExist
 from infra.components.placement import Placement
 from infra.components.pool_nodes import QUEUED, Way
 from infra.components.pool_parts import NODES_MAX, AutoscaleSpec, Key, SharingSpec, TaintSpec, UpgradeSpec, Value
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
 from infra.errors import ProblemsError
-from infra.spec import Because, Name, Spec, WholeNumber, YesNo, distinct, pattern
+from infra.spec import Because, Name, WholeNumber, YesNo, distinct, pattern
+
+POOL = FullName(
+    "a node pool",
+    ("projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{name}",),
+    "projects/tw-shop-ml/locations/asia-east1/clusters/shop/nodePools/gpus",
+    name=r"[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?",
+)
 
 
-class NodePoolSpec(Spec):
-    """What one node pool is. Checked before anything is declared."""
+class NodePoolSpec(MayExist):
+    """What one node pool is; or what one is that others own, for whatever sits on it. Checked before anything is declared."""
+
+    owners: ClassVar[tuple[str, ...]] = ("max_run_minutes", "driver", "compact", "disk_gib", "local_ssds", "image_cache", "upgrade")
 
     never: ClassVar[dict[str, str]] = {
         "node_count": "say `nodes`, all zones together",
@@ -90,6 +100,9 @@ class NodePoolSpec(Spec):
     taints: list[TaintSpec] = []
     """Taints beside that of the accelerator, which every pool has."""
     upgrade: UpgradeSpec = UpgradeSpec()
+    existing: Annotated[str, POOL.validator] | None = None
+    """A pool that others own, in a cluster that they own, by its full name: it is read, and what its machines are is held against what
+    this file says."""
 
     @model_validator(mode="after")
     def _possible(self, info: ValidationInfo) -> Self:
@@ -98,6 +111,10 @@ class NodePoolSpec(Spec):
         return self
 
     # What it is.
+
+    def physical(self, stack: str, name: str) -> str:
+        """Name of the pool in its cluster."""
+        return POOL.parts(self.existing)["name"] if self.existing else names.cluster(stack, name)
 
     @cached_property
     def host(self) -> pool_nodes.Host:
@@ -188,8 +205,12 @@ class NodePool(pulumi.ComponentResource):
             may_replace: Whether a change may make it anew, or take it away, where data is protected too.
         """
         super().__init__("accelform:node_pool:NodePool", name, None, opts)
+        if spec.existing:
+            self.pool = self._read(name, spec, spec.existing, cluster)
+            self.register_outputs({"pool": self.pool.id})
+            return
         there = spec.zones_in(placement.region)
-        physical = names.cluster(placement.stack, name)
+        physical = spec.physical(placement.stack, name)
         child = pulumi.ResourceOptions(
             parent=self,
             depends_on=cluster.ready,
@@ -220,6 +241,14 @@ class NodePool(pulumi.ComponentResource):
         low, high = spec.bounds()
         self.register_outputs({"pool": self.pool.id, "min_nodes": low, "max_nodes": high})
 
+    def _read(self, name: str, spec: NodePoolSpec, existing: str, cluster: Cluster) -> gcp.container.NodePool:
+        found = POOL.parts(existing)
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[cluster.cluster])
+        where = {"project": found["project"], "location": found["location"], "cluster": found["cluster"], "name": found["name"]}
+        pool = gcp.container.NodePool.get(name, existing, opts=opts, **where)
+        pool.node_config.apply(lambda config: check_machine(name, spec.host.machine_type, config))
+        return pool
+
     def _placement(self, name: str, physical: str, spec: NodePoolSpec, placement: Placement) -> dict[str, Any] | None:
         """
         A slice of one host takes none: sent with one it is refused. TPU7x takes a policy by name, and the kind of it is left empty: the
@@ -236,6 +265,21 @@ class NodePool(pulumi.ComponentResource):
             return {"type": "COMPACT", "tpu_topology": host.topology}
         policy = tpu_host.workload_policy(name, physical, host, placement=placement, opts=pulumi.ResourceOptions(parent=self))
         return {"type": "", "policy_name": policy.name}
+
+
+def check_machine(name: str, said: str, config: Any) -> None:
+    """
+    Holds what the file says against a pool of others.
+
+    Raises:
+        RunError: Its machines are others.
+    """
+    there = getattr(config, "machine_type", None)
+    if there and there != said:
+        raise pulumi.RunError(
+            f"node_pools.{name}: its machines are {there}, and the file says {said}: what sits on them would be placed wrongly\n"
+            "  fix: say in the file what the pool is"
+        )
 
 
 def _scale(spec: NodePoolSpec, zones: int) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ def pool(name: str, spec: NodePoolSpec, *, stack: str, region: str, image_stream
         nodes.node(
             f"pool {name}",
             machine_type=host.machine_type,
-            pool=names.cluster(stack, name),
+            pool=spec.physical(stack, name),
             zone=zone,
             disk_gib=spec.disk_gib,
             disk_type=pool_nodes.boot_disk(host),

@@ -117,7 +117,7 @@ def plan(
         rollouts=tuple(
             RolloutPlan(
                 name=key,
-                endpoint=f"{where}/endpoints/{names.endpoint_id(placement.project, placement.stack, key)}",
+                endpoint=f"{where}/endpoints/{endpoint.id_of(placement.project, placement.stack, key)}",
                 journal=names.journal(placement.project, placement.stack, key),
                 alias=accepted,
                 deployed=served.inputs(),

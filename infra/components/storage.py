@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
 
 import pulumi
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from infra import gcp, names
+from infra.components.existing import FullName, MayExist
 from infra.components.placement import Placement, region_of_file
 from infra.errors import Problem, ProblemsError
 from infra.spec import Spec, WholeNumber, pattern, problem
 
-REPOSITORY = re.compile(r"projects/([a-z][a-z0-9-]{2,28}[a-z0-9])/locations/([a-z0-9-]+)/repositories/([a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)")
+REPOSITORY = FullName(
+    "a repository",
+    ("projects/{project}/locations/{location}/repositories/{name}",),
+    "projects/tw-shop-ml/locations/asia-east1/repositories/images",
+)
 DAY_SECONDS = 24 * 60 * 60
 
 
-class BucketSpec(Spec):
+def _here(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, str):
+        return value
+    region = region_of_file(info)
+    if region and value.lower() != region:
+        raise problem("is not the stack's region", allowed=region)
+    return value.lower()
+
+
+class BucketSpec(MayExist):
     """A bucket of the stack, or one that others own."""
+
+    beside: ClassVar[tuple[str, ...]] = ("location",)
 
     keep_noncurrent_days: Annotated[WholeNumber, Field(ge=1, le=3650)] = 30
     """Days that an overwritten or deleted object stays as a noncurrent version."""
@@ -31,67 +46,30 @@ class BucketSpec(Spec):
         | None
     ) = None
     """Name of a bucket that others own, instead of an own one: it gets grants for the stack's accounts, and is never destroyed."""
-    location: str | None = None
+    location: Annotated[str, BeforeValidator(_here)] | None = None
     """Location of the existing bucket: stated here, held against the stack's region, and against the bucket itself at preview."""
 
-    @field_validator("location")
     @classmethod
-    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
-        region = region_of_file(info)
-        if value is not None and region and value.lower() != region:
-            raise problem("is not the stack's region", allowed=region)
-        return value.lower() if value else value
+    def unsaid(cls, data: Mapping[Any, Any]) -> Iterator[Problem]:
+        if data.get("location") is None:
+            yield Problem("location", "an existing bucket's location must be stated", fix="add `location: <region>`")
 
     @model_validator(mode="after")
     def _one_form(self) -> BucketSpec:
-        def found() -> Iterator[Problem]:
-            if self.existing and not self.location:
-                yield Problem("location", "an existing bucket's location must be stated", fix="add `location: <region>`")
-            if self.location and not self.existing:
-                yield Problem("location", "a bucket of the stack stands in its region", fix="remove `location`")
-            if self.existing and "keep_noncurrent_days" in self.model_fields_set:
-                yield Problem("keep_noncurrent_days", "an existing bucket keeps its owner's rules", fix="remove it")
-
-        if problems := list(found()):
-            raise ProblemsError(problems)
+        if self.location:
+            raise ProblemsError([Problem("location", "a bucket of the stack stands in its region", fix="remove `location`")])
         return self
 
 
-class RepositorySpec(Spec):
+class RepositorySpec(MayExist):
     """The image repository of the stack, or one that others own."""
 
     keep_versions: Annotated[WholeNumber, Field(ge=1, le=1000)] = 10
     """Most recent versions of each image that are always kept."""
     delete_untagged_days: Annotated[WholeNumber, Field(ge=1, le=3650)] = 30
     """Age in days at which an untagged version that is not among those kept is deleted."""
-    existing: (
-        Annotated[
-            str,
-            pattern(
-                REPOSITORY.pattern,
-                "is not the full name of a repository",
-                "projects/tw-shop-ml/locations/asia-east1/repositories/images",
-            ),
-        ]
-        | None
-    ) = None
+    existing: Annotated[str, REPOSITORY.validator] | None = None
     """A Docker repository that others own, by its full name: it gets grants for the stack's accounts, and is never destroyed."""
-
-    @field_validator("existing")
-    @classmethod
-    def _in_region(cls, value: str | None, info: ValidationInfo) -> str | None:
-        match = REPOSITORY.fullmatch(value) if value else None
-        region = region_of_file(info)
-        if match and region and match[2] != region:
-            raise problem("stands in another region", allowed=f"a repository of {region}")
-        return value
-
-    @model_validator(mode="after")
-    def _one_form(self) -> RepositorySpec:
-        kept = {"keep_versions", "delete_untagged_days"} & self.model_fields_set
-        if self.existing and kept:
-            raise ProblemsError(Problem(key, "an existing repository keeps its owner's rules", fix="remove it") for key in sorted(kept))
-        return self
 
 
 class StorageSpec(Spec):
@@ -178,12 +156,11 @@ class Storage(pulumi.ComponentResource):
 
     def _repository(self, name: str, spec: RepositorySpec) -> gcp.artifactregistry.Repository:
         placement = self._placement
-        match = REPOSITORY.fullmatch(spec.existing) if spec.existing else None
-        if match:
-            project, location, short = match.groups()
+        if spec.existing:
+            project, location, short = REPOSITORY.parts(spec.existing).values()
             return gcp.artifactregistry.Repository.get(
                 name,
-                match[0],
+                spec.existing,
                 opts=pulumi.ResourceOptions(parent=self),
                 project=project,
                 location=location,

@@ -21,18 +21,19 @@ from typing import Annotated, ClassVar, Literal, Self
 import pulumi
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from infra import accelform, gcp, names
+from infra import gcp, names
 from infra.catalog import tpu
 from infra.catalog.places import region_of
 from infra.catalog.wish import Provisioning, Wish
 from infra.components import host as hosts
 from infra.components import tpu_host
+from infra.components.existing import SLICE, MayExist, read_machine
 from infra.components.network import Network
 from infra.components.placement import Placement, region_of_file
 from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation, SliceType, Way, chosen_way, not_made, not_offered, outside, zones_of
 from infra.errors import Problem, ProblemsError
-from infra.spec import Because, Spec, WholeNumber, problem
+from infra.spec import Because, WholeNumber, problem
 
 RUN_MINUTES_MAX = 120 * 24 * 60
 """Longest `maxRunDuration`: 120 days. Source: https://cloud.google.com/compute/docs/instances/limit-vm-runtime, read 2026-11."""
@@ -49,8 +50,8 @@ def _run_limit(value: object) -> object:
 RunLimit = Annotated[Annotated[int, Field(ge=1, le=RUN_MINUTES_MAX)] | Literal["unlimited"], BeforeValidator(_run_limit)]
 
 
-class TpuSliceSpec(Spec):
-    """What one standing TPU slice is. Checked before anything is declared."""
+class TpuSliceSpec(MayExist):
+    """What one standing TPU slice is, or the name of one that others own. Checked before anything is declared."""
 
     later: ClassVar[dict[str, str]] = {
         "data_disks": "disks beside the boot disk, which say whether a disk outlives its host",
@@ -79,6 +80,9 @@ class TpuSliceSpec(Spec):
     """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
     because: Because | None = None
     """Why it is got on demand, or stands without an end: a sentence, which such a slice must have. (default: none)"""
+    existing: Annotated[str, SLICE.validator] | None = None
+    """A slice that others own, by the full name of its instance, managed instance group or node, and nothing else: it is read, and never
+    changed or destroyed."""
     queued: QueuedSpec | None = None
     """Asks the Cloud TPU API for it by its queue: the request waits until there is room. (default: what has no room now fails)"""
 
@@ -192,7 +196,7 @@ def _refuse(found: Problem | None) -> None:
 class TpuSlice(pulumi.ComponentResource):
     """A TPU slice inside *network*, under its own account, without an external address; ssh by OS Login through IAP."""
 
-    machine: gcp.compute.Instance | gcp.compute.InstanceGroupManager | gcp.tpu.V2Vm | accelform.QueuedResource
+    machine: pulumi.CustomResource
 
     def __init__(
         self,
@@ -200,12 +204,22 @@ class TpuSlice(pulumi.ComponentResource):
         spec: TpuSliceSpec,
         *,
         placement: Placement,
-        network: Network,
-        account: gcp.serviceaccount.Account,
+        network: Network | None,
+        account: gcp.serviceaccount.Account | None,
         after: list[pulumi.Resource],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """
+        Args:
+            network: Where it stands; None for one that others own, as its account is.
+        """
         super().__init__("accelform:tpu_slice:TpuSlice", name, None, opts)
+        if spec.existing:
+            self.machine = read_machine(name, spec.existing, self)
+            self.register_outputs({"machine": self.machine.id})
+            return
+        assert network, "the program makes one for every machine of its own"
+        assert account, "the program makes one for every machine of its own"
         between: list[pulumi.Resource] = []
         if spec.hosts > 1:  # of all its slices
             rule = names.resource(placement.stack, "tpu", name, "hosts")

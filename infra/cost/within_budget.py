@@ -35,8 +35,8 @@ def findings(every: Iterable[Headroom]) -> Iterator[Finding]:
 
 
 def undecided(every: Iterable[Headroom]) -> list[str]:
-    """Budgets of which nobody knows whether they are enough."""
-    return [one.budget for one in every if one.over == "unknown"]
+    """Budgets of which nobody knows whether what is expected fits: a part of it has no price, or the currency no rate."""
+    return [one.budget for one in every if one.over != "yes" and (one.not_compared or not one.complete) and not one.is_credit]
 
 
 def _message(one: Headroom) -> str:

@@ -406,7 +406,7 @@ def _steps(renamed: Mapping[str, str], spec: StackSpec, folder: Path) -> list[tu
         ("the stacks, by a person, once: this writes their key into the new files", inits),
         (f"first pull request: {files}; its merge brings the new region up beside the old one", [f"accelform check {' '.join(new)}"]),
         ("the data, as above; once more just before the traffic moves, which copies what came since", []),
-        (f"the new region once more, {again}", [f"pulumi up --stack {one}" for one in new]),
+        (f"the new region once more, with a look at the cloud, {again}", [f"pulumi up --refresh --stack {one}" for one in new]),
         ("every endpoint and route of the new region, asked as a caller asks", [f"pulumi stack output --stack {one}" for one in new]),
         ("the traffic: callers and DNS; the old region answers until nobody asks it", []),
         ("the old region, by a person, for whose secrets the old files are still needed", destroys),

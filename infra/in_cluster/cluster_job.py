@@ -35,6 +35,7 @@ class ClusterJobSpec(ProgramSpec):
     """What one job in a cluster is. Checked before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "a job is made for its runs by this file, and stands nowhere between them",
         "provisioning": "how its nodes are got is the pool's: say `node_pool`",
         "zones": "where its nodes stand is the pool's: say `node_pool`",
         "boot_disk_gib": "it is the pool's `disk_gib`",

@@ -53,6 +53,7 @@ class ComputeClassSpec(Spec):
     """One machine or slice, and in which order it is got. Checked in every way and zone before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "which machines a class makes decides what fits on it, and only this file says that here",
         "min_nodes": "GKE takes away every node that no pod needs: name a pool of the region's file first, under `node_pools`",
         "partition": "a class has no such field: cut GPUs in a pool of the region's file",
         "sharing": "share GPUs in a pool of the region's file",
@@ -187,17 +188,19 @@ class ComputeClass(pulumi.ComponentResource):
         cluster: str,
         cluster_spec: ClusterSpec,
         sure: Sequence[confirmed.Confirmation] = (),
+        pools: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """
         Args:
+            pools: Names of pools in the cluster, by key. (default: as the region's stack names its own)
             cluster: Its key in the region's file: the account of its nodes is named after it.
             sure: What the file confirms.
         """
         super().__init__("accelform:compute_class:ComputeClass", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         labels = {**placement.labels, "app.kubernetes.io/name": name}
-        made = spec_of(spec, region=placement.region, region_stack=region_stack, sure=sure)
+        made = spec_of(spec, region=placement.region, region_stack=region_stack, sure=sure, named=pools)
         made["nodePoolConfig"] = {
             "serviceAccount": names.service_account_email(placement.project, region_stack, f"gke-{cluster}"),
             "imageStreaming": {"enabled": cluster_spec.image_streaming},
@@ -210,9 +213,16 @@ class ComputeClass(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def spec_of(spec: ComputeClassSpec, *, region: str, region_stack: str, sure: Sequence[confirmed.Confirmation]) -> dict[str, Any]:
+def spec_of(
+    spec: ComputeClassSpec,
+    *,
+    region: str,
+    region_stack: str,
+    sure: Sequence[confirmed.Confirmation],
+    named: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
     """The ladder as GKE has it. A pod that no rung can hold waits: no other machine is ever made for it."""
-    pools = [{"nodepools": [names.cluster(region_stack, pool)]} for pool in spec.node_pools]
+    pools = [{"nodepools": [(named or {}).get(pool) or names.cluster(region_stack, pool)]} for pool in spec.node_pools]
     return {
         "priorities": [*pools, *(_priority(spec, rung) for rung in spec.rungs(region, sure))],
         "nodePoolAutoCreation": {"enabled": True},
@@ -352,6 +362,9 @@ def against_pools(name: str, spec: ComputeClassSpec, pools: Mapping[str, NodePoo
     if spec.node_pools and not cluster.own_nodes:
         yield Problem("node_pools", "does nothing: the cluster is Autopilot, which makes its nodes itself", fix="remove it")
         return
+    if cluster.existing and all(pool.existing for pool in pools.values()):
+        words = "its machines would have no account: the region's file has no node pool of its own in the cluster, which is existing"
+        yield Problem("provisioning", words, fix="write a pool of its own into the region's file; or let pods name the owner's own class")
     for number, key in enumerate(spec.node_pools):
         path = f"node_pools.{number}"
         pool = pools.get(key)

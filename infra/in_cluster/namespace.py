@@ -5,13 +5,14 @@ A namespace of a cluster, and what holds for all pods in it: how far they may go
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pulumi
 
+from infra.components.existing import MayExist
 from infra.components.placement import Placement
 from infra.kubernetes import Object
-from infra.spec import Spec, YesNo
+from infra.spec import YesNo
 
 ENFORCED = "pod-security.kubernetes.io/enforce"
 """Label that makes the API refuse pods which go further.
@@ -25,14 +26,19 @@ NAMED = "kubernetes.io/metadata.name"
 """Label that every namespace has, with its name."""
 
 
-class NamespaceSpec(Spec):
-    """What holds for the pods of one namespace."""
+class NamespaceSpec(MayExist):
+    """What holds for the pods of one namespace; or that it stands already, and what holds there."""
+
+    beside: ClassVar[tuple[str, ...]] = ("pod_security",)
 
     pod_security: Literal["privileged", "baseline", "restricted"] = "baseline"
     """How far pods may go on their node: `restricted` forbids root, `baseline` what reaches the node. TPUs and GPUs need no more than
     `baseline`."""
     closed: YesNo = True
     """Whether pods hear only those of their own namespace, Google's load balancers and what reads their metrics."""
+    existing: YesNo = False
+    """Whether a namespace of that name stands already and others own it: it is read, and never changed or destroyed. What it lets pods do
+    is theirs; say it as `pod_security`."""
 
 
 class Namespace(pulumi.ComponentResource):
@@ -54,6 +60,11 @@ class Namespace(pulumi.ComponentResource):
             proxies: Range that the region's load balancers send from, where one of them leads here.
         """
         super().__init__("accelform:namespace:Namespace", name, None, opts)
+        if spec.existing:
+            manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            self.namespace = Object(manifest, pulumi.ResourceOptions(parent=self, id=name))
+            self.register_outputs({})
+            return
         labels = {**placement.labels, ENFORCED: spec.pod_security}
         metadata = {"name": name, "labels": labels}
         child = pulumi.ResourceOptions(parent=self)

@@ -67,6 +67,7 @@ class QueueSpec(Spec):
     """How much of which pools the jobs of one queue may hold at once."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "a queue's quota is held against the nodes of this file: two owners of one quota would both be wrong",
         "cohort": "queues lend each other nothing: give the one more, and the other less",
         "paused": "say `stop: hold`",
     }

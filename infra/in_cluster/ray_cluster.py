@@ -85,6 +85,7 @@ class RayClusterSpec(Spec):
     """What one Ray cluster is. Checked before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "what others run beside it need not be named: nothing of this file refers to a Ray cluster",
         "queue": "a Ray cluster grows and shrinks by itself: it holds no place in a queue",
     }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra import names
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes, pool_shape
 from infra.components.node_pool import NodePoolSpec
@@ -82,7 +81,7 @@ def seat(name: str, pool: NodePoolSpec, region_stack: str) -> Seat:
     ]
     return Seat(
         name,
-        {POOL_LABEL: names.cluster(region_stack, name)},
+        {POOL_LABEL: pool.physical(region_stack, name)},
         tuple(taints),
         RESOURCES[kind],
         pool_nodes.accelerators(host, pool.partition, pool.sharing.clients if pool.sharing else 1),

@@ -50,6 +50,7 @@ class ServiceSpec(Spec):
     """What one service is. Checked before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "name a route of others by its own file: what answers is made of the models and images of this one",
         "replicas": "say `min_replicas`, and `max_replicas` where there may be more",
         "memory": "say `memory_gib`",
     }

@@ -51,6 +51,7 @@ class VolumeSpec(Spec):
     """What one volume is. Checked before anything is declared."""
 
     never: ClassVar[dict[str, str]] = {
+        "existing": "a disk of others cannot be mounted twice; files of others are read from a bucket that is `existing`",
         "storage_class": "say `storage`: each volume gets a class of its own",
         "path": "it is said where it is mounted",
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.catalog.places import region_of
-from infra.labels import STACK_LABEL
+from infra.labels import RUN_LABEL, STACK_LABEL
 from infra.operate import reach
 from infra.provider.calls import GoogleError
 from infra.provider.google import Google
@@ -54,6 +54,17 @@ class Thing:
     @property
     def is_going(self) -> bool:
         return str(self.body.get("status") or self.body.get("state") or "") in GOING
+
+    @property
+    def maker(self) -> str:
+        """What made it, and will take it away: no stack does; empty where nobody is known."""
+        if "goog-gke-node" in self.labels or (self.short.startswith("gke-") and self.kind in ("machine", "disk", "machine template")):
+            return "is a part of a cluster's nodes"
+        if any(one.get("key") == "created-by" for one in (self.body.get("metadata") or {}).get("items") or []):
+            return "is one of a managed group"
+        if RUN_LABEL in self.labels:
+            return "is of a job's run"
+        return "is a disk of a machine" if self.kind == "disk" and self.body.get("users") else ""
 
     def is_in(self, region: str) -> bool:
         """Whether it stands in a region."""

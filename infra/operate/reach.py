@@ -39,7 +39,7 @@ def place(spec: StackSpec, stack: str, endpoint: str) -> Place:
     if endpoint not in spec.endpoints:
         allowed = ", ".join(nearest(endpoint, spec.endpoints) or spec.endpoints) or "the stack has no endpoints"
         raise SpecError(f"stack {stack}", [Problem(f"endpoints.{endpoint}", "there is no such endpoint in the stack file", allowed)])
-    id = names.endpoint_id(spec.project, stack, endpoint)
+    id = spec.endpoints[endpoint].id_of(spec.project, stack, endpoint)
     return Place(
         name=endpoint,
         endpoint=f"projects/{spec.project}/locations/{spec.region}/endpoints/{id}",

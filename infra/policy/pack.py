@@ -34,7 +34,7 @@ ACCELERATORS = frozenset({"tpu_slices", "gpu_vms", "node_pools", "jobs"})
 NO_REGION = "accelform:region: is not set: without it nothing can be held to one region"
 
 
-class Pack(analyzer_pb2_grpc.AnalyzerServicer):  # type: ignore[misc]
+class Pack(analyzer_pb2_grpc.AnalyzerServicer):
     """Answers the engine, resource by resource: policies over a whole stack run only after it was made."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Pack(analyzer_pb2_grpc.AnalyzerServicer):  # type: ignore[misc]
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
         return plugin_pb2.PluginInfo(version=VERSION)
 
-    def _level(self, rule: Rule) -> int:
+    def _level(self, rule: Rule) -> Any:
         """As configured. Nothing here is mended, so that what should be is refused."""
         level = self._levels.get(rule.name, analyzer_pb2.MANDATORY)
         return analyzer_pb2.MANDATORY if level == analyzer_pb2.REMEDIATE else level
@@ -112,7 +112,7 @@ def warm(keys: Collection[str]) -> None:
         faults({})
 
 
-def _diagnostic(rule: Rule, said: str, level: int) -> Any:
+def _diagnostic(rule: Rule, said: str, level: Any) -> Any:
     return analyzer_pb2.AnalyzeDiagnostic(
         policyName=rule.name,
         policyPackName=NAME,
@@ -124,16 +124,15 @@ def _diagnostic(rule: Rule, said: str, level: int) -> Any:
     )
 
 
-def _severity(rule: Rule) -> int:
-    level: int = analyzer_pb2.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.upper()}")
-    return level
+def _severity(rule: Rule) -> Any:
+    return analyzer_pb2.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.upper()}")
 
 
 def main() -> None:
     """Serves the pack until the engine ends it."""
     options = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", MESSAGE_BYTES)]
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4), options=options)
-    analyzer_pb2_grpc.add_AnalyzerServicer_to_server(Pack(), server)  # type: ignore[no-untyped-call]
+    analyzer_pb2_grpc.add_AnalyzerServicer_to_server(Pack(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     sys.stdout.write(f"{port}\n")

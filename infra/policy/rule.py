@@ -44,6 +44,8 @@ class Rule:
     severity: Severity
     find: Callable[[Declared, str], Iterator[Broken]]
     """From a resource and the stack's region: each place where it is broken."""
+    of_others: bool = False
+    """Whether it holds for what others own and the stack only reads, too: where that stands is the stack's matter, and nothing else is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ def broken(resource: Declared, region: str, said: Said) -> Iterator[tuple[Rule, 
     from infra.policy.rules import RULES
 
     for rule in RULES:
+        if resource.existing and not rule.of_others:
+            continue
         for one in rule.find(resource, region):
             if not _overruled(one, said) and not covers(said.exceptions, rule.name, resource.name, this_day()):
                 yield rule, one

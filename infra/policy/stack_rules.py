@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from infra.policy.rule import Severity
+from infra.policy.rule import Rule, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +28,12 @@ WITHIN_BUDGET = StackRule(
     severity="high",
 )
 STACK_RULES = (WITHIN_BUDGET,)
+
+
+def every() -> list[Rule | StackRule]:
+    """All rules, those of the pack first."""
+    from infra.policy.rules import RULES
+
+    found: list[Rule | StackRule] = [*RULES]
+    found.extend(STACK_RULES)
+    return found

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Any
 import httpx
 
 from infra import documents
+from infra.provider import google_client
 from infra.provider.calls import CALL_SECONDS, Calls, GoogleError, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
 
@@ -265,8 +265,7 @@ def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> A
 @cache
 def _service(name: str, version: str, root: str) -> Any:
     """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
-    # Of Python 3.11's end, at the first import of Google's client: nothing that a user of a command could change.
-    warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
+    google_client.quickly()
     import httplib2
     from googleapiclient.discovery import build_from_document
     from googleapiclient.discovery_cache import get_static_doc

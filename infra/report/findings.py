@@ -45,12 +45,11 @@ def _tile(name: str, value: str, note: str, *, bad: bool) -> Html:
 
 
 def _rules(checked: Checked) -> Iterator[Html]:
-    from infra.policy.rules import RULES
-    from infra.policy.stack_rules import STACK_RULES
+    from infra.policy.stack_rules import every
 
     yield h("h3", "Rules")
     rows = []
-    for rule in (*RULES, *STACK_RULES):
+    for rule in every():
         count = sum(finding.rule == rule.name for finding in checked.findings)
         said = _count(count) if count else "holds"
         rows.append(row(rule.name, cell(h("span", said, class_="mark no" if count else "mark yes")), cell(rule.description)))

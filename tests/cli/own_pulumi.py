@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = """\
-#!{python}
+#!{python} -SE
 import json, pathlib, sys
 folder = pathlib.Path(__file__).parent
 words = sys.argv[1:]

@@ -9,8 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from infra import stack_kinds
 from infra.check import check, stack_files
+from infra.cli import preview
+from infra.cli.progress import Progress
+from infra.local.engine import find
+from infra.local.reach import Reach
 from tests.cli.own_pulumi import OwnPulumi
 from tests.gitops.conftest import summary
 
@@ -72,7 +78,9 @@ def test_nothing_to_do_is_one_line(accelform: Accelform, own_pulumi: OwnPulumi) 
     assert data["changes"] == []
 
 
-def test_what_is_lost_is_first_and_what_is_refused_is_told(accelform: Accelform, own_pulumi: OwnPulumi) -> None:
+def test_what_is_lost_is_first_on_narrow_terminals_too(
+    accelform: Accelform, own_pulumi: OwnPulumi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Data that the state protects, held fields, and what differs, by the names of properties and no value."""
     old = "urn:pulumi:try::accelform::accelform:storage:Storage$gcp:storage/bucket:Bucket::old"
     own_pulumi.stands(stored(old, protect=True, inputs={"location": "us-east5", "storageClass": "STANDARD"}))
@@ -92,6 +100,10 @@ def test_what_is_lost_is_first_and_what_is_refused_is_told(accelform: Accelform,
     assert "labels.owner  Bucket data" in ran.out
     assert "gcp:storage/bucket:Bucket data: kept as it is: traffic, by rollout until 09:00" in ran.out
     assert "s3cret" not in ran.out + accelform("preview", "--cloud", "--json").out
+    monkeypatch.setattr("infra.cli.preview.console", lambda: Console(width=44, highlight=False))
+    narrow = accelform("preview", "--cloud").out.splitlines()
+    assert max(len(line.rstrip()) for line in narrow if not line.startswith("make it so")) <= 44
+    assert "deleted  Bucket old (data): every object" in narrow[4]
 
 
 def test_a_pool_that_nobody_named_is_refused(
@@ -137,7 +149,6 @@ def test_what_stops_an_update_stops_the_exit_code(
     assert ran.code == code
     assert said in ran.out
     assert "make it so" not in ran.out
-    assert accelform("preview", "--cloud", "--json").code == code
 
 
 def test_a_wrong_file_is_told_and_no_engine_is_asked(
@@ -154,19 +165,38 @@ def test_a_wrong_file_is_told_and_no_engine_is_asked(
 
 @pytest.mark.parametrize("command", [["preview"], ["up", "--yes"], ["down", "try", "--yes"]])
 def test_a_state_of_the_sandbox_is_not_touched_in_google_cloud(command: list[str], accelform: Accelform, own_pulumi: OwnPulumi) -> None:
-    """Nor is anything done from a shell that leads to the sandbox, without a CLI, or with a backend that does not know the stack."""
     own_pulumi.stands(cloud="sandbox")
     ran = accelform(*command, "--cloud")
     assert ran.code == 5
     assert "belongs to the sandbox on this machine" in ran.err
+    assert [words[0] for words in own_pulumi.calls] == ["stack"]
+
+
+def test_a_cli_that_is_not_there_or_is_not_the_users_is_not_asked(
+    accelform: Accelform, own_pulumi: OwnPulumi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor one whose backend does not know the stack."""
     own_pulumi.knows_nothing()
-    ran = accelform(*command, "--cloud")
+    ran = accelform("preview", "--cloud")
     assert ran.code == 5
     assert "pulumi stack init try" in ran.err
-    assert {words[0] for words in own_pulumi.calls} == {"stack"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PULUMI_OPTION_CWD", "/somewhere")
-        assert "prepared for the sandbox" in accelform(*command, "--cloud").err
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", "/nowhere")
-        assert "there is no Pulumi CLI" in accelform(*command, "--cloud").err
+    monkeypatch.setenv("PULUMI_OPTION_CWD", "/somewhere")
+    assert "prepared for the sandbox" in accelform("preview", "--cloud").err
+    monkeypatch.delenv("PULUMI_OPTION_CWD")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "there is no Pulumi CLI" in accelform("preview", "--cloud").err
+    assert [words[0] for words in own_pulumi.calls] == ["stack"]
+
+
+def test_what_waits_for_its_region_is_told_by_its_file_alone(accelform: Accelform, capsys: pytest.CaptureFixture[str]) -> None:
+    """The engine could not read the outputs of a stack that is not up; nothing is said to be looked at that was not."""
+    (file,) = stack_files(["us-central1-apps"], Path("stacks"))
+    there = Reach(find.Engine(Path("/nowhere"), "3.0.0", "built here"), {}, Path(), False, {file.stack: None})
+    seen = preview.look(there, file, Progress(quiet=True), stack_kinds.load(file.path))
+    assert (seen.waits_for, seen.outcome, seen.up) == ("us-central1", None, False)
+    assert {one.op for one in seen.changed} == {"create"}
+    preview.show(Console(width=200), file, seen, full=False)
+    said = capsys.readouterr().out
+    assert "by the file alone: it is looked at once us-central1 stands" in said
+    assert len(said.splitlines()) < 40 < len(seen.changed)
+    assert preview.as_data(file, seen)["looked_at"] is False

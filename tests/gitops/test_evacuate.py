@@ -56,7 +56,7 @@ def test_a_region_is_written_for_another(stacks: Path) -> None:
     assert lines(file.text) - lines(old) == {
         "accelform:region: asia-northeast1 # everything below lives here",
         "zones: [asia-northeast1-b] # tried in this order, never out of the region",
-        "accelform:network: {cidr: 10.0.32.0/20}",
+        "accelform:network: {cidr: 10.0.16.0/20}",
         *(f"{name}: {image}/{name}@sha256:{64 * '0'}" for name in ("runner", "train", "serve")),
     }
     assert len(file.text.splitlines()) == len(old.splitlines()) + 1  # comments, gaps and order stay
@@ -140,7 +140,7 @@ def test_what_lives_in_the_cluster_goes_along(stacks: Path) -> None:
         "accelform:kind: apps # what lives in a cluster: it is taken away without the region",
     } <= lines(written.text)
     assert "accelform:region_stack: there # its file stands beside this one" in written.text
-    assert "us-central1-docker.pkg.dev/tw-shop-ml/there-images/vllm-tpu@sha256:" in written.text
+    assert "us-central1-docker.pkg.dev/tw-shop-dev/there-images/vllm-tpu@sha256:" in written.text
     assert "europe-west4-docker.pkg.dev" not in written.text
 
 

@@ -39,7 +39,9 @@ class Taken:
             self.load(store.read(store.FOLDER / f"{stack}@{one.version}.json.gz", self.here.base), stack)
 
     def load(self, deployment: Any, stack: str) -> None:
-        """Makes a deployment the state of a stack."""
+        """Makes a deployment the state of a stack. Its secrets are stored as plain text, and are then encrypted by the stack's own key."""
+        own = json.loads(self.pulumi("stack", "export", "--stack", stack))["deployment"]["secrets_providers"]
+        deployment["deployment"]["secrets_providers"] = own
         file = self.here.folder / "state.json"
         file.write_text(json.dumps(deployment), encoding="utf-8")
         self.pulumi("stack", "import", "--stack", stack, "--file", str(file))

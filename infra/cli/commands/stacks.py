@@ -104,7 +104,11 @@ def explain(
 
 @app.command()
 def init(
-    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    kind: Annotated[str, typer.Option(help="region; foundation, what a project has once; or apps, what lives in a cluster.")] = "region",
+    region_stack: Annotated[str | None, typer.Option(metavar="STACK", help="For apps: stack of the region whose cluster it is.")] = None,
+    stack: Annotated[
+        str | None, typer.Option(help="Name of the stack. (default: the region; foundation; that of the region and -apps)")
+    ] = None,
     project: Annotated[str | None, typer.Option(help="Google Cloud project id.")] = None,
     region: Annotated[str | None, typer.Option(help="Region that everything lives in.")] = None,
     environment: Annotated[str | None, typer.Option(help="dev, staging or prod.")] = None,
@@ -112,11 +116,12 @@ def init(
     notify: Annotated[list[str] | None, typer.Option(help="Who gets the budgets' mail: email:ADDRESS. Repeatable.")] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="What to run: endpoint, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
+        typer.Option(help="What to run: endpoint, cluster, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
     ] = None,
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
     provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
     max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
+    because: Annotated[str | None, typer.Option(help="Why the TPU machine always stands, or is got on demand.")] = None,
     callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
     monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
     folder: Folder = STACKS,
@@ -125,13 +130,15 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a region's stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
+    Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
 
-    For clusters, and for what lives in them, copy one from docs/examples.
+    What lives in a cluster (--kind apps) takes all but its name from the region's file. Larger ones to copy from are in docs/examples.
     """
     from infra.cli import init as command
 
     answers = command.Answers(
+        kind=kind,
+        region_stack=region_stack,
         stack=stack,
         project=project,
         region=region,
@@ -142,6 +149,7 @@ def init(
         zone=zone,
         provisioning=provisioning,
         max_run_minutes=max_run_minutes,
+        because=because,
         callers=callers,
         monthly_limit=monthly_limit,
     )
@@ -199,12 +207,13 @@ def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
     cloud: Annotated[bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="The same of their projects in the sandbox of this checkout.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is installed; with --cloud, whether each stack's project is ready for it."""
     from infra.cli import doctor as command
 
-    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, sandbox=sandbox, as_json=as_json))
 
 
 @app.command()
@@ -235,5 +244,5 @@ def evacuate(
     """
     from infra.cli import evacuate as command
 
-    asked = {"stack": new, "said": said or [], "gib": gib or []}
-    raise typer.Exit(command.run(stack, folder, to, **asked, dry_run=dry_run, as_json=as_json))
+    code = command.run(stack, folder, to, stack=new, said=said or [], gib=gib or [], dry_run=dry_run, as_json=as_json)
+    raise typer.Exit(code)

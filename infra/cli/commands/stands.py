@@ -56,8 +56,9 @@ def up(
     """
     from infra.cli import up as command
 
-    asked = {"release": release or [], "allow_replace": allow_replace or [], "cloud": cloud, "yes": yes}
-    raise typer.Exit(command.run(stacks or [], folder, **asked, as_json=as_json))
+    raise typer.Exit(
+        command.run(stacks or [], folder, release=release or [], allow_replace=allow_replace or [], cloud=cloud, yes=yes, as_json=as_json)
+    )
 
 
 @app.command()
@@ -79,8 +80,11 @@ def down(
     """
     from infra.cli import up as command
 
-    asked = {"cloud": cloud, "confirm": confirm, "yes": yes, "keep_protected": keep_protected}
-    raise typer.Exit(command.down(stacks or [], folder, force=force, as_json=as_json, **asked))
+    raise typer.Exit(
+        command.down(
+            stacks or [], folder, force=force, cloud=cloud, confirm=confirm, yes=yes, keep_protected=keep_protected, as_json=as_json
+        )
+    )
 
 
 @app.command()

@@ -50,7 +50,7 @@ class Seen:
     inputs: Mapping[str, Any] = field(default_factory=dict)
     secret: bool = False
     """Whether something in its inputs is a secret."""
-    answer: Answer = Answer()
+    answer: Answer = field(default_factory=Answer)
 
     @property
     def stands(self) -> bool:

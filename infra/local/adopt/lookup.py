@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from infra.local.adopt.import_ids import import_id
 from infra.local.gcp import config, invokes, types
 from infra.local.gcp.lifecycle import Lifecycle
 from infra.local.gcp.resource_type import ResourceType, placeholders
@@ -112,7 +113,7 @@ class Lookup:
         made = lifecycle.read(id, plain) if id else None
         if made is None:
             return Answer()
-        return Answer(_imported_by(row, made.id, made.outputs), made.outputs)
+        return Answer(import_id(row, made.id, made.outputs), made.outputs)
 
     def _own(self, token: str, plain: dict[str, Any]) -> Answer:
         resource = RESOURCES[token](self._google)
@@ -131,14 +132,6 @@ class Lookup:
         if made is None:
             return Answer()
         return Answer(made.id, made.outputs, {} if made.secrets else made.inputs)
-
-
-def _imported_by(row: ResourceType, id: str, outputs: Mapping[str, Any]) -> str:
-    """The id that the official provider takes at an import: of a grant it is words with spaces between."""
-    if row.policy is None:
-        return id
-    title = (outputs.get("condition") or {}).get("title", "")
-    return " ".join(filter(None, (outputs[row.policy.parent], outputs["role"], outputs["member"], title)))
 
 
 def _google_cloud(region: str) -> dict[str, str]:

@@ -25,6 +25,8 @@ from typing import IO, NoReturn, Protocol
 from infra.provider.start import without_command_line
 
 REQUEST_BYTES = 1 << 20
+PACK = "PulumiPolicy.yaml"
+"""File that makes a folder a policy pack."""
 SAYS = 3
 """File descriptors of a request: standard output, standard error, and where it is said which process it is and how it ended."""
 
@@ -57,15 +59,22 @@ class Fresh:
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self.stdout, self.stderr = self._process.stdout, self._process.stderr
-        self.kill, self.wait = self._process.kill, self._process.wait
+        self.stdout: IO[bytes] = self._process.stdout
+        self.stderr: IO[bytes] = self._process.stderr
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def wait(self) -> int:
+        return self._process.wait()
 
 
 class Forked:
     """A plugin that was forked."""
 
     def __init__(self, stdout: int, stderr: int, said: int) -> None:
-        self.stdout, self.stderr = os.fdopen(stdout, "rb", buffering=0), os.fdopen(stderr, "rb", buffering=0)
+        self.stdout: IO[bytes] = os.fdopen(stdout, "rb", buffering=0)
+        self.stderr: IO[bytes] = os.fdopen(stderr, "rb", buffering=0)
         self._said = os.fdopen(said, "rb")
         self._pid = int(self._said.readline())
         self._code: int | None = None
@@ -124,17 +133,17 @@ def _serve(requests: socket.socket) -> None:
     gc.freeze()  # what was imported stays for ever, and is shared
     running: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([requests, ended], [], [])
+        ready, _, _ = select.select([requests.fileno(), ended], [], [])
         if ended in ready:
             os.read(ended, 4096)
             _bury(running)
-        if requests not in ready:
+        if requests.fileno() not in ready:
             continue
         job, given, _, _ = socket.recv_fds(requests, REQUEST_BYTES, SAYS)
         if not job:
             _end(running)
         asked = json.loads(job)
-        if not asked["is_module"]:
+        if not Path(asked["folder"], PACK).exists():
             _import_what_providers_share()
         out, err, said = given
         pid = os.fork()

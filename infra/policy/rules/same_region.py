@@ -97,4 +97,5 @@ RULE = Rule(
     remediation="name a place in the stack's region, or move the thing to the stack file of its own region",
     severity="high",
     find=find,
+    of_others=True,
 )

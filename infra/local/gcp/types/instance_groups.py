@@ -27,6 +27,9 @@ def _flat_disks(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
 class InstanceTemplate(Lifecycle):
     """Nearly all of a template is within its `properties`."""
 
+    def labels_in(self, answer: dict[str, Any]) -> Any:
+        return answer.get("properties", {}).get("labels")
+
     def outputs(self, answer: dict[str, Any], names: dict[str, Any], written: dict[str, Any]) -> dict[str, Any]:
         flat = answer | {"labels": self.labels_in(answer)}
         return super().outputs(flat, names, written) | {"selfLinkUnique": f"{answer.get('selfLink', '')}?uniqueId={answer.get('id', '')}"}
