@@ -30,7 +30,7 @@ def _python() -> Found:
 
 def _packages() -> Iterator[Found]:
     """The pinned SDKs: another version would be another plugin, and another diff."""
-    for package in ("pulumi", "pulumi-gcp", "pulumi-kubernetes", "pulumi-policy"):
+    for package in ("pulumi", "pulumi-gcp", "pulumi-kubernetes"):
         wanted = _pinned(package)
         try:
             version = metadata.version(package)

@@ -121,7 +121,7 @@ def test_what_a_stopped_run_left_in_a_cluster_that_is_gone_holds_no_destroy_up(m
     asked: list[tuple[list[str], object]] = []
     monkeypatch.setattr("infra.local.recover.recover", lambda *_, **__: SimpleNamespace(lines=list))
     monkeypatch.setattr(up, "_pulumi", lambda place, arguments, what, env=None: asked.append((arguments[:1], env)))
-    home = SimpleNamespace(folder=tmp_path, project=tmp_path)
+    home = SimpleNamespace(folder=tmp_path, project=tmp_path, env=lambda engine: {})
     place = cast(up.Place, SimpleNamespace(home=home, engine=None, sandbox=SimpleNamespace(base="")))
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "apps").write_text("[]")
