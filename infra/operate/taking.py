@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.catalog import tpu
-from infra.catalog.places import region_of
 from infra.labels import STACK_LABEL
 from infra.operate.estate import Thing
 
@@ -273,4 +272,4 @@ def refused(taken: Sequence[Taken], paths: Mapping[str, str]) -> Iterator[tuple[
                 break
 
 
-__all__ = ["Sorted", "Taken", "config", "refused", "region_of", "sort"]
+__all__ = ["Sorted", "Taken", "config", "refused", "sort"]
