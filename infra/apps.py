@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, PrivateAttr, StringConstraints, ValidationInfo, model_validator
 
-from infra import names
+from infra import answering, names
+from infra.answering import Answering
 from infra.catalog import confirmed as by_name
 from infra.catalog.nodes import Node
 from infra.catalog.pods import PodNeed, judge
@@ -86,6 +87,8 @@ class AppsSpec(FileSpec):
     """Images of containers, by name: those of the region's file, and these. Each by its digest."""
     services: dict[Name, ServiceSpec] = {}
     """Models that answer requests, by name."""
+    may_be_down: Annotated[list[Name], AfterValidator(distinct)] = []
+    """Services that may be down in prod: with no copy that always stands, or all on Spot. Elsewhere any may."""
     routes: dict[Name, RouteSpec] = {}
     """Ways in, by name: load balancers of the region that send requests to services."""
     metrics_adapter: YesNo | None = None
@@ -120,13 +123,14 @@ class AppsSpec(FileSpec):
             raise ProblemsError(problems)
         self._region = region
         served = [*service_checks.problems(self.services, self.around), *self._routed()]
+        served += answering.problems(self.environment, self._answering(), self.may_be_down)
         if problems := [*self._classes(), *self._mounted(), *served, *self._trains()] or list(self._held()):
             raise ProblemsError(problems)
         return self
 
     def _of(self, region: StackSpec) -> Iterator[Problem]:
         """What must be as the region's file has it."""
-        for key in ("project", "region", "environment"):
+        for key in ("project", "region"):
             here, there = getattr(self, key), getattr(region, key)
             if here != there:
                 yield Problem(key, f"{here} is not that of stack {self.region_stack}, which the cluster is of", there)
@@ -156,6 +160,17 @@ class AppsSpec(FileSpec):
             if not any(by_name.covers([entry.confirmation], verdict) for verdict in verdicts):
                 message = f"is used by nothing: no class of this file needs {entry.what} confirmed there"
                 yield Problem(f"confirmed.{number}", message, fix="remove it")
+
+    def _answering(self) -> Iterator[Answering]:
+        for name, one in self.services.items():
+            ways: set[str] = set()
+            if (pool := self.node_pools.get(one.node_pool or "")) is not None:
+                ways = {pool.provisioning}
+            elif (ladder := self.compute_classes.get(one.compute_class or "")) is not None:
+                ways = {*ladder.provisioning, *(self.node_pools[key].provisioning for key in ladder.node_pools if key in self.node_pools)}
+            goes = bool(ways) and ways <= answering.GOES
+            key = "node_pool" if one.node_pool else "compute_class"
+            yield Answering(name, f"services.{name}", one.min_replicas, "min_replicas", goes, key)
 
     def _mounted(self) -> Iterator[Problem]:
         """What volumes and secrets need of the cluster, and where they are."""

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from infra.components.job import JobSpec
     from infra.confirmed import ConfirmedSpec
     from infra.cost.estimate import Estimate
+    from infra.cost.headroom import Headroom
     from infra.findings import Found
     from infra.policy.rule import Finding
     from infra.stack import StackSpec
     from infra.stack_file import FileSpec
 
 RESOURCES = "usage.resources"
+LOCATION = re.compile(r"projects/[^/]+/locations/([^/]+)/")
 FILE = re.compile(r"Pulumi\.([A-Za-z0-9._-]+)\.yaml")
 
 
@@ -62,14 +64,25 @@ class Checked:
 
         return self.spec if isinstance(self.spec, StackSpec) else None
 
-    @property
-    def budgets(self) -> Mapping[str, BudgetSpec]:
-        """Budgets that count what the stack costs: a region's own, and those of its foundation under that one's name."""
-        if self.region is None:
-            return {}
-        above = self.region.of_foundation
-        found = {f"{self.region.foundation}/{name}": one for name, one in above.budgets.items()} if above else {}
-        return found | self.region.budgets
+    @cached_property
+    def headroom(self) -> list[Headroom]:
+        """
+        The month beside each budget that counts it: a region's own beside what it costs itself, those of a foundation beside what all
+        stacks of the project cost.
+        """
+        from infra.cost.headroom import headroom
+
+        own = self.region.budgets if self.region else {}
+        above: dict[str, BudgetSpec] = {}
+        if self.spec.kind == "foundation":
+            above = dict(getattr(self.spec, "budgets", {}))
+        elif self.region and self.region.of_foundation:
+            above = {f"{self.region.foundation}/{name}": one for name, one in self.region.of_foundation.budgets.items()}
+        if not above:
+            return headroom(self.estimate, own)
+        from infra.whole_project import estimate
+
+        return headroom(estimate(self), above) + headroom(self.estimate, own)
 
     @property
     def jobs(self) -> Mapping[str, JobSpec]:
@@ -90,12 +103,29 @@ class Checked:
         """Where one does not hold, and need not until a day."""
         return self._parted[1]
 
-    @cached_property
-    def _parted(self) -> tuple[list[Finding], list[Finding]]:
-        from infra.policy.rule import check, parted
+    @property
+    def reasons(self) -> dict[str, str]:
+        """Why accelerators are dear, or stand around the clock: words by what they are about, such as `tpu_slices.try`."""
+        return {at: words for at, words in self._reasons.items() if at in self._parted[2]}
 
-        found = check(self.resources, self.spec.region, tuple(one.confirmation for one in self.confirmed))
-        return parted(found, [one.exception for one in self.spec.exceptions])
+    @cached_property
+    def _reasons(self) -> dict[str, str]:
+        from infra.policy.said import SECTIONS, reasons
+
+        return reasons({key: getattr(self.spec, key, {}) for key in SECTIONS})
+
+    @cached_property
+    def _parted(self) -> tuple[list[Finding], list[Finding], set[str]]:
+        from infra.cost import within_budget
+        from infra.policy.rule import check, parted
+        from infra.policy.said import Said
+
+        found = check(self.resources, self.spec.region, Said(tuple(one.confirmation for one in self.confirmed)))
+        found += within_budget.findings(self.headroom)
+        needed = {one.reason_at for one in found if one.reason_at}
+        left = [one for one in found if one.reason_at not in self._reasons]
+        standing, excepted = parted(left, [one.exception for one in self.spec.exceptions])
+        return standing, excepted, needed
 
     @cached_property
     def warnings(self) -> list[Found]:
@@ -114,15 +144,21 @@ class Checked:
             ]
         if (spec := self.region) is None:
             return self._exceptions()
+        from infra.cost import within_budget
+
+        hosts = {name: one.bounds()[1] if one.several_hosts else 1 for name, one in spec.node_pools.items()}
+        pools = {name: within_budget.Pool(one.bounds()[1], hosts[name]) for name, one in spec.node_pools.items()}
         return [
             *self._exceptions(),
+            *spec.unheard(),
             *job.warnings(spec.jobs),
             *registered.warnings(spec.endpoints, spec.models, spec.jobs),
             *pool_checks.warnings(spec.node_pools, spec.allow_replace),
+            *within_budget.warnings(self.headroom, self.estimate, pools),
         ]
 
     def _exceptions(self) -> list[Found]:
-        """Exceptions that have ended, and those of what breaks no rule."""
+        """Exceptions that have ended, and those of what breaks no rule; reasons that nothing needs."""
         from infra.findings import Found
         from infra.policy.excepted import this_day
 
@@ -135,6 +171,9 @@ class Checked:
             elif (one.rule, one.resource) not in broken:
                 words = f"{one.resource} does not break {one.rule}: the exception is of no use"
                 found.append(Found("exceptions", "warning", words, "remove it"))
+        for at in sorted(self._reasons.keys() - self.reasons.keys()):
+            words = "is of no use: its accelerators are neither got on demand nor do they stand around the clock"
+            found.append(Found(f"{at}.because", "warning", words, "remove it"))
         return found
 
     @cached_property
@@ -235,6 +274,8 @@ def place(resource: Declared) -> str:
             return "unknown"
         if value:
             return str(value).lower()
+    if match := LOCATION.match(str(resource.get("keyRing") or "")):
+        return match[1]
     return "cluster" if resource.type.startswith("kubernetes:") else "global"
 
 

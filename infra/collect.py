@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from google.protobuf import struct_pb2
-from pulumi.runtime import mocks, rpc, settings
+from pulumi.runtime import mocks, settings
 from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.stack import run_pulumi_func
 
-from infra.declared import NOT_ASKED, UNKNOWN, Declared, Secret
+from infra import wire
+from infra.declared import NOT_ASKED, Declared
 
 PROJECT_NAME = "accelform"
 
@@ -70,7 +71,7 @@ class Monitor(mocks.MockMonitor):
             Declared(
                 type=request.type,
                 name=request.name,
-                inputs={key: _value(inputs.fields[key]) for key in sorted(inputs.fields)},
+                inputs=wire.fields(inputs),
                 urn=urn,
                 parent=parent,
                 dependencies=tuple(sorted(request.dependencies)),
@@ -78,25 +79,6 @@ class Monitor(mocks.MockMonitor):
                 existing=existing,
             )
         )
-
-
-def _value(value: struct_pb2.Value) -> Any:
-    kind = value.WhichOneof("kind")
-    if kind == "struct_value":
-        fields = value.struct_value.fields
-        signature = fields.get(rpc._special_sig_key)
-        if signature is not None and signature.string_value == rpc._special_secret_sig:
-            return Secret(_value(fields["value"]))
-        return {key: _value(fields[key]) for key in sorted(fields)}
-    if kind == "list_value":
-        return [_value(inner) for inner in value.list_value.values]
-    if kind == "number_value":
-        number = value.number_value
-        return int(number) if number.is_integer() else number
-    if kind == "string_value":
-        text = value.string_value
-        return UNKNOWN if text == rpc.UNKNOWN or NOT_ASKED in text else text
-    return value.bool_value if kind == "bool_value" else None
 
 
 def collect(program: Callable[[], None], stack: str, monitor: Monitor | None = None) -> list[Declared]:

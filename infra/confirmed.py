@@ -12,7 +12,7 @@ from infra.catalog.named import UnknownName, resolve
 from infra.catalog.places import region_of
 from infra.components.placement import region_of_file
 from infra.errors import Problem, ProblemsError
-from infra.spec import Sentence, Spec, problem
+from infra.spec import Because, Spec, problem
 
 
 def _what(value: str) -> str:
@@ -29,12 +29,6 @@ def _what(value: str) -> str:
     raise problem("is no accelerator and no machine type with accelerators", allowed=right or close, fix=fix)
 
 
-def reason(value: str) -> str:
-    if len(value.split()) < 2:
-        raise problem("does not say why", allowed="a sentence: who told, and when", fix="write how you know")
-    return value
-
-
 class ConfirmedSpec(Spec):
     """
     Something that a place has although no good source says so: it is then not refused. What is impossible cannot be confirmed, what works
@@ -47,7 +41,7 @@ class ConfirmedSpec(Spec):
     """Zone that has it; or `region`."""
     region: str | None = None
     """Region of which every zone is meant; or `zone`."""
-    because: Annotated[Sentence, AfterValidator(reason)]
+    because: Because
     """How you know: a sentence for whoever reads the file next."""
 
     @field_validator("zone")

@@ -78,7 +78,7 @@ class Declared:
                 return UNKNOWN
             if isinstance(value, Secret):
                 value = value.value
-            if isinstance(value, Mapping):
+            if type(value) is dict or isinstance(value, Mapping):  # the second look is a slow one
                 value = value.get(step)
             elif isinstance(value, list | tuple) and step.isdigit() and int(step) < len(value):
                 value = value[int(step)]
@@ -94,7 +94,7 @@ class Declared:
 def _leaves(path: str, value: Any, *, secret: bool) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Secret):
         yield from _leaves(path, value.value, secret=True)
-    elif isinstance(value, Mapping):
+    elif type(value) is dict or isinstance(value, Mapping):  # the second look is a slow one
         for key, inner in value.items():
             yield from _leaves(f"{path}.{key}" if path else str(key), inner, secret=secret)
     elif isinstance(value, list | tuple):

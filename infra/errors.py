@@ -32,7 +32,7 @@ EXIT_CODES: dict[ExitCode, str] = {
     ExitCode.OK: "all is well",
     ExitCode.INTERNAL: "a fault of accelform itself; please report it with the text above",
     ExitCode.SPEC: "the command line or a stack file is wrong; every problem is printed",
-    ExitCode.FINDINGS: "a policy rule or a guard of a rollout does not hold, or what was asked about cannot be had",
+    ExitCode.FINDINGS: "a rule or a guard of a rollout does not hold, what was asked about cannot be had, or `--check` finds a change",
     ExitCode.INCOMPLETE: "the cost total is incomplete: at least one price is unknown",
     ExitCode.ENVIRONMENT: "this machine lacks something that the command needs",
     ExitCode.CLOUD: "Google Cloud refused, did not answer, or its project is not ready for this stack",

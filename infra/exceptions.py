@@ -8,18 +8,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, StringConstraints
 
-from infra.confirmed import reason
 from infra.errors import nearest
 from infra.policy.excepted import Excepted
-from infra.spec import Sentence, Spec, problem
+from infra.spec import Because, Spec, problem
 
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def _rule(value: str) -> str:
-    from infra.policy.rules import RULES
+    from infra.policy.stack_rules import every
 
-    names = [rule.name for rule in RULES]
+    names = [rule.name for rule in every()]
     if value not in names:
         raise problem("is no rule", allowed=nearest(value, names) or names)
     return value
@@ -38,10 +37,10 @@ class ExceptionSpec(Spec):
     rule: Annotated[str, StringConstraints(strict=True), AfterValidator(_rule)]
     """Name of the rule, as `accelform check` prints it."""
     resource: Annotated[str, StringConstraints(strict=True, min_length=1, max_length=200)]
-    """Name of the resource, as the finding has it."""
+    """Name of the resource, as the finding has it; of a budget its key."""
     until: Annotated[dt.date, BeforeValidator(_day)]
     """The last day of it, in UTC. From the next on the rule holds again."""
-    because: Annotated[Sentence, AfterValidator(reason)]
+    because: Because
     """Why: a sentence for whoever reads the file next."""
 
     @property

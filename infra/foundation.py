@@ -83,9 +83,6 @@ class FoundationSpec(FileSpec):
             if isinstance(region, SpecError):
                 words = f"which APIs are needed is not known: the file of stack {stack} is wrong"
                 yield Problem("apis", words, fix=f"accelform check {stack}")
-            elif region.environment != self.environment and region.foundation:
-                words = f"{self.environment} is not that of stack {stack}, which names a foundation of the same project"
-                yield Problem("environment", words, region.environment, "one project each")
             else:
                 self._beside[stack] = region
 

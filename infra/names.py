@@ -55,7 +55,10 @@ def bucket(project: str, stack: str, purpose: str) -> str:
 
 
 def holds(project: str, stack: str) -> str:
-    """Object in which controllers say what they hold of a stack. It has no state bucket yet, so it is in the models bucket."""
+    """
+    Object in which controllers say what they hold of a stack: in its models bucket, which goes with it, and whose writers may write no
+    state.
+    """
     return f"gs://{bucket(project, stack, 'models')}/.accelform/holds/{stack}.json"
 
 

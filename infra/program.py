@@ -64,7 +64,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
     network = None
     if spec.needs_network:
-        network = Network("network", spec.network, placement=placement)
+        network = Network("network", spec.network, placement=placement, users=_users(spec, budgets.project_number))
     if machines:
         identity = Identity("identity", machines, placement=placement, storage=storage)
     for name, tpu_slice in spec.tpu_slices.items():
@@ -125,6 +125,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
             registers=registers,
             rollout_minutes=registered.rollout_minutes(registers) if registers else 0,
         )
+        if network is not None and not job.on_vertex:
+            network.let_in(f"runner-{name}", jobs[name].runner.account.member)
     if jobs:
         Sweep(
             SWEEP,
@@ -165,6 +167,16 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         name: endpoints[name].attachments or {} for name, one in spec.endpoints.items() if one.private_service_connect
     }
     pulumi.export("endpoint_attachments", private)
+
+
+def _users(spec: StackSpec, number: pulumi.Input[str]) -> dict[str, pulumi.Input[str]]:
+    """Google's agents that make machines in a subnet of others. They are there as soon as their API is on."""
+    found: dict[str, pulumi.Input[str]] = {}
+    if spec.grouped:
+        found["google-apis"] = pulumi.Output.concat("serviceAccount:", number, "@cloudservices.gserviceaccount.com")
+    if spec.own_clusters:
+        found["gke"] = pulumi.Output.concat("serviceAccount:service-", number, "@container-engine-robot.iam.gserviceaccount.com")
+    return found
 
 
 def _channels(spec: StackSpec) -> dict[str, pulumi.Input[str]]:

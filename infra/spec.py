@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -137,6 +138,16 @@ Sentence = Annotated[
     pattern(r"[^\x00-\x1f\x7f]*", "is not a line of text", "What a shopper may want next"),
 ]
 """A line for people to read."""
+
+
+def _why(value: str) -> str:
+    if len(value.split()) < 2:
+        raise problem("does not say why", allowed="a sentence for whoever reads the file next", fix="write the reason")
+    return value
+
+
+Because = Annotated[Sentence, AfterValidator(_why)]
+"""A reason: the only thing that a rule takes in its place."""
 
 Member = Annotated[
     str,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from infra import keys, names
+from infra import answering, environments, keys, names
+from infra.answering import Answering
 from infra.catalog import confirmed as by_name
 from infra.catalog import places, services, zones
 from infra.catalog.fits import Verdict, judge
@@ -25,13 +26,14 @@ from infra.components.images import RUNNER, Image
 from infra.components.job import JobSpec
 from infra.components.model import ModelSpec
 from infra.components.monitoring import MonitoringSpec
-from infra.components.network import NetworkSpec
+from infra.components.network import NetworkSpec, shared
 from infra.components.node_pool import NodePoolSpec
 from infra.components.spend_cap import SpendCapSpec
 from infra.components.storage import StorageSpec
 from infra.components.tpu_slice import TpuSliceSpec
 from infra.confirmed import ConfirmedSpec
 from infra.errors import Problem, ProblemsError, SpecError, nearest
+from infra.findings import Found
 from infra.spec import Name, distinct
 from infra.stack_file import FileSpec, check_beside, read_beside
 from infra.yaml_file import YamlFile
@@ -90,6 +92,8 @@ class StackSpec(FileSpec):
     """Vertex AI endpoints, by name."""
     budgets: dict[Name, BudgetSpec] = {}
     """Budgets, by name. At least one of them counts the whole project; where a foundation is named it does, and these count the stack."""
+    may_be_down: Annotated[list[Name], AfterValidator(distinct)] = []
+    """Endpoints that may be down in prod: with no replica that always stands, or all on Spot. Elsewhere any may."""
     spend_caps: dict[Name, SpendCapSpec] = {}
     """Caps on what the project's month of one service may cost, by name."""
     monitoring: MonitoringSpec | None = None
@@ -114,8 +118,10 @@ class StackSpec(FileSpec):
             self._foundation = found
         problems = [*self._of_foundation(), *self._budgets()]
         problems += [*self._of_others(), *self._jobs(), *self._node_pools(), *self._monitoring()]
+        problems += answering.problems(self.environment, self._answering(), self.may_be_down)
         for name in self.gpu_vms.keys() & self.tpu_slices.keys():
             problems.append(Problem(f"gpu_vms.{name}", *_taken("a slice"), "rename one of the two"))
+        problems += self._shared()
         told = self.clusters and self.network.proxy_cidr  # of a cluster of others, what routes into it must know
         if not self.needs_network and "network" in self.model_fields_set and not told:
             problems.append(Problem("network", "does nothing: the stack has no machine", fix="remove it"))
@@ -137,10 +143,9 @@ class StackSpec(FileSpec):
         """What must be as the foundation's file has it."""
         if self._foundation is None:
             return
-        for key in ("project", "environment"):
-            here, there = getattr(self, key), getattr(self._foundation, key)
-            if here != there:
-                yield Problem(key, f"{here} is not that of stack {self.foundation}, its foundation", there, "one project each")
+        if self.project != self._foundation.project:
+            words = f"{self.project} is not that of stack {self.foundation}, its foundation"
+            yield Problem("project", words, self._foundation.project, "name the foundation of this project")
         for number, address in enumerate(self.notify):
             if address in self._foundation.notify:
                 yield Problem(f"notify.{number}", f"has the mail already, from stack {self.foundation}", fix="remove it")
@@ -191,6 +196,12 @@ class StackSpec(FileSpec):
     def hears(self) -> bool:
         """Whether anybody gets mail who is named here or in the foundation."""
         return bool(self.notify or (self._foundation and self._foundation.notify))
+
+    def unheard(self) -> Iterator[Found]:
+        """That nobody named here would hear of an environment that wants somebody to."""
+        if environments.of(self.environment).names_somebody and not self.hears:
+            words = f"nobody is named: of {self.environment}'s budgets the billing account's administrators alone hear, of alerts nobody"
+            yield Found("notify", "warning", words, "write `accelform:notify`, or name a foundation that has it")
 
     def _jobs(self) -> Iterator[Problem]:
         """What is wrong with the jobs beside the rest of the file: images that are not said, models that are not there."""
@@ -274,6 +285,29 @@ class StackSpec(FileSpec):
         if there - set(self.monitoring.off) and not self.hears:
             yield Problem("monitoring", "its alerts would reach nobody", fix="name somebody in `notify`, or switch all of them `off`")
 
+    def _shared(self) -> Iterator[Problem]:
+        """What a subnet of another project asks for: a Shared VPC's."""
+        if not shared(self.network, self.project):
+            if self.network.existing and self.network.grants:
+                words = f"does nothing: the subnet is of {self.project}, whose roles reach it"
+                yield Problem("network.grants", words, fix="remove it")
+            return
+        host = str(self.network.existing).split("/")[1]
+        for name, one in self.clusters.items():
+            if not one.existing and one.secondary_ranges is None:
+                words = f"is missing: GKE makes no ranges in a subnet of another project, {host}"
+                fix = "have its owner make two, and name them: accelform doctor --cloud says what the subnet has"
+                yield Problem(f"clusters.{name}.secondary_ranges", words, "{ pods: NAME, services: NAME }", fix)
+
+    def _answering(self) -> Iterator[Answering]:
+        """Endpoints that serve something. Of several models on one, those that get traffic by themselves must stand, each."""
+        for name, one in self.endpoints.items():
+            for key, served in one.served.items():
+                within = f"endpoints.{name}" if one.model else f"endpoints.{name}.deployed_models.{key}"
+                goes = served.spot or served.flex_start is not None
+                if served.traffic != 0:
+                    yield Answering(name, within, served.min_replicas, "min_replicas", goes, "spot" if served.spot else "flex_start")
+
     def watched(self, stack: str) -> alerts.Watched:
         """What of the stack of that name its alerts look at."""
         ways = [
@@ -325,6 +359,14 @@ class StackSpec(FileSpec):
     def own_clusters(self) -> bool:
         """Whether a cluster is made."""
         return any(not one.existing for one in self.clusters.values())
+
+    @property
+    def grouped(self) -> tuple[str, ...]:
+        """What is made by a managed group, and so by Google's agent for it: several hosts, flex-start, and nodes of clusters."""
+        slices = [name for name, one in self.tpu_slices.items() if one.chosen_way == "compute-engine"]
+        several = [name for name in slices if (one := self.tpu_slices[name]).hosts > 1 or one.provisioning == "flex-start"]
+        jobs = [name for name, one in self.jobs.items() if one.chosen_way == "compute-engine" and one.hosts > 1]
+        return (*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing))
 
     @property
     def needs_network(self) -> bool:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from infra import keys, refusals
+from infra import environments, keys, one_project, refusals
 from infra.catalog import places
 from infra.components.placement import Placement
 from infra.cost.usage import Usage
+from infra.environments import EnvironmentName
 from infra.errors import Problem, SpecError, nearest
 from infra.exceptions import ExceptionSpec
 from infra.refusals import NAMESPACE, PROJECT_KEY
@@ -60,8 +62,10 @@ def _region(value: object) -> object:
 
 
 def _version(value: object) -> object:
+    if value == str(SCHEMA):
+        return SCHEMA  # `pulumi stack init` writes the file anew, and each of its scalars as text
     if value != SCHEMA or isinstance(value, bool):
-        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}, a number without quotes")
+        raise problem("is not the version of the file's shape", allowed=f"{SCHEMA}")
     return value
 
 
@@ -79,9 +83,9 @@ class FileSpec(Spec):
     """What kind of stack it is."""
     region: Region
     """Region that everything in this file lives in."""
-    environment: Literal["dev", "staging", "prod"]
-    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository,
-    clusters and node pools are protected."""
+    environment: EnvironmentName
+    """`dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository, clusters and node pools are protected.
+    The rest that it decides: `accelform explain environment`."""
     owner: Label
     """Label of every resource that can carry one."""
     usage: Usage = Usage()
@@ -175,6 +179,7 @@ class FileSpec(Spec):
                 fields[field] = value
         _check_version(fields, file)
         _check_kind(cls, fields, file)
+        problems += _beside(fields, file, folder)
         context = cls.context(fields, file, folder)
         try:
             spec = cls.model_validate(fields, context=context)
@@ -229,6 +234,15 @@ def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
         raise SpecError(
             file.name, [Problem("schema", f"{refusals.show(version)}: the file {what}", allowed=str(SCHEMA), fix=fix, line=line)]
         )
+
+
+def _beside(fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> list[Problem]:
+    """Stacks of other environments in the same project."""
+    project, environment = fields.get("project"), fields.get("environment")
+    if folder is None or not isinstance(project, str) or not project or environment not in environments.EVERY:
+        return []
+    line = file.line_of(("config", f"{NAMESPACE}environment"))
+    return [replace(one, line=line) for one in one_project.problems(project, str(environment), folder)]
 
 
 def _check_kind(cls: type[FileSpec], fields: Mapping[str, Any], file: YamlFile) -> None:

@@ -18,15 +18,18 @@ from infra.yaml_file import YamlFile, read
 KEY = f"{NAMESPACE}kind"
 
 
-def load(path: Path, name: str | None = None) -> FileSpec:
+def load(path: Path, name: str | None = None, *, beside: Path | None = None) -> FileSpec:
     """
     Reads one stack file of any kind.
+
+    Args:
+        beside: Where the files of other stacks are. (default: in its folder)
 
     Raises:
         SpecError: With every problem of the file.
     """
     file = read(path, name)
-    return _spec_of_file(file).from_file(file, path.parent)
+    return _spec_of_file(file).from_file(file, beside or path.parent)
 
 
 def in_order(files: Sequence[StackFile]) -> list[StackFile]:

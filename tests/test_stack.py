@@ -36,7 +36,7 @@ def test_loads_the_least_stack(base: dict[str, Any], stack_file: Write) -> None:
     """Project, version, region, environment, owner and one budget are enough."""
     spec = StackSpec.load(stack_file(base))
     assert (spec.project, spec.region, spec.environment, spec.owner) == ("tw-shop-ml", "us-east5", "dev", "ml-team")
-    assert str(spec.budgets["monthly"].amount) == "350 USD"
+    assert str(spec.budgets["monthly"].amount) == "350000 USD"
 
 
 def test_every_file_in_stacks_loads() -> None:
@@ -80,7 +80,7 @@ def test_fails_with_all_problems_of_a_file_at_once(stack_file: Write) -> None:
     )
     assert refusal(path) == snapshot("""\
 Pulumi.try.yaml:1: environment: is missing
-  allowed: `dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository, clusters and node pools are protected.
+  allowed: `dev`: everything can be destroyed with its data. `staging` and `prod`: buckets, repository, clusters and node pools are protected. The rest that it decides: `accelform explain environment`.
   fix: write it: it has no default
 Pulumi.try.yaml:3: budgets.monthly.amount: "350" is not an amount of money above 0 with its currency
   allowed: an amount, a space, the ISO 4217 code of the billing account's currency: 350 USD
@@ -96,7 +96,7 @@ Pulumi.try.yaml:7: endpoints.recommend.rollout.guards: is missing
   allowed: What must hold of the new version: the first that does not sends all traffic back.
   fix: write it: it has no default
 Pulumi.try.yaml:8: enviroment: is not a key here
-  allowed: project, schema, kind, region, environment, owner, usage, exceptions, foundation, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, spend_caps, monitoring, confirmed
+  allowed: project, schema, kind, region, environment, owner, usage, exceptions, foundation, notify, network, storage, tpu_slices, gpu_vms, clusters, node_pools, allow_replace, images, jobs, models, endpoints, budgets, may_be_down, spend_caps, monitoring, confirmed
   fix: did you mean `environment`?
 Pulumi.try.yaml:9: owner: "" is not a label value (1 to 63 of a-z, 0-9, _ and -)
   allowed: for example ml-team
@@ -494,7 +494,7 @@ def test_fails_on_a_stack_name_that_makes_no_resource_names(stack: str, base: di
         ("budgets", {"m": {"amount": "1 USD", "thresholds": [True]}}, "is not a number"),
         ("budgets", {}, "is missing"),
         ("schema", True, "is not the version"),
-        ("schema", "1", "a number without quotes"),
+        ("schema", "1.0", "is not the version"),
         ("region", None, "is not a Google Cloud region"),
         ("endpoints", {"recommend": None}, "is not a mapping of keys"),
         ("storage", {"data": {"keep_noncurrent_days": "long"}}, "is not a whole number"),
@@ -542,6 +542,11 @@ def test_fails_on_nesting_without_end(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from infra.cli.app import main; main()", "check", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "is nested too deeply" in done.stdout) == (2, True)
+
+
+def test_a_file_that_the_engine_wrote_anew_passes(base: dict[str, Any], stack_file: Write) -> None:
+    """`pulumi stack init` puts the version into quotes."""
+    assert StackSpec.load(stack_file(base | {"accelform:schema": "1"}, encryptionsalt="v1:abc")).schema_version == 1
 
 
 @pytest.mark.parametrize(

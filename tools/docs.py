@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "stacks" / "stack.schema.json"
-GUIDES = ("docs/guides/gke.md", "docs/guides/serve-on-gke.md", "docs/guides/train-on-gke.md")
+GUIDES = ("docs/guides/environments.md", "docs/guides/gke.md", "docs/guides/serve-on-gke.md", "docs/guides/train-on-gke.md")
 DOCUMENTS = ("README.md", "README.zh-CN.md", "docs/reference.md", "docs/rules.md", *GUIDES)
 
 NOW = "1796083200"
@@ -110,11 +110,64 @@ def not_yet_list() -> str:
 
 
 def rules_table() -> str:
-    """Every rule of the policy pack."""
-    from infra.policy.rules import RULES
+    """Every rule, those of the policy pack first."""
+    from infra.policy.stack_rules import every
 
     rows = ["| rule | severity | holds when | else |", "|---|---|---|---|"]
-    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in RULES]
+    rows += [f"| `{rule.name}` | {rule.severity} | {rule.description} | {rule.remediation} |" for rule in every()]
+    return "\n".join(rows)
+
+
+def unlabelled_table() -> str:
+    """Which types of what this project declares carry no labels, why, and whether a budget by label misses a cost."""
+    from infra.cost.free import FREE, NO_PRICE
+    from infra.policy.rules.labels import GRANT, NONE
+
+    rows = ["| type | why it has no labels | what it costs |", "|---|---|---|"]
+    declared = declared_types()
+    for token in sorted(NONE.keys() & declared):
+        carried = "carry" in NONE[token] or "carries" in NONE[token]
+        billed = "what carries them is billed, with them" if carried else "**billed without a label**: a budget of scope `stack` misses it"
+        billed = "billed; with or without a label is not known" if "no source" in NONE[token] else billed
+        rows.append(f"| `{token}` | {NONE[token]} | {FREE.get(token) or NO_PRICE.get(token) or billed} |")
+    grants = ", ".join(f"`{token}`" for token in sorted(declared) if GRANT.fullmatch(token))
+    return "\n".join([*rows, f"| {grants} | a grant is a member of a policy | IAM is free |"])
+
+
+def declared_types() -> set[str]:
+    """Types of the official provider and of the own one that the program's source declares: `gcp.compute.Network(` is one."""
+    import re
+
+    found = set()
+    for path in (ROOT / "infra").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        for module, name in re.findall(r"\bgcp\.([a-z0-9]+)\.([A-Z]\w*)\(", text):
+            found.add(f"gcp:{module}/{name[0].lower()}{name[1:]}:{name}")
+        for name in re.findall(r"\baccelform\.([A-Z]\w*)\(", text):
+            found |= {token for token in OWN if token.endswith(f":{name}")}
+    return found
+
+
+OWN = ("accelform:billing:SpendCap", "accelform:tpu:QueuedResource", "accelform:vertex:DeployedModels", "accelform:vertex:Model")
+
+
+def environments_table() -> str:
+    """What each environment decides."""
+    from infra import environments
+
+    head = [f"| | {' | '.join(f'`{name}`' for name in environments.NAMES)} | why |", f"|---|{'---|' * len(environments.NAMES)}---|"]
+    rows = [f"| {row.what} | {' | '.join(row.by.values())} | {row.because} |" for row in environments.rows()]
+    return "\n".join(head + rows)
+
+
+def promoted_table() -> str:
+    """Which keys `accelform promote` copies."""
+    from infra.promotion import PROMOTED
+
+    rows = ["| kind | of | keys |", "|---|---|---|"]
+    for kind, groups in PROMOTED.items():
+        rows.append(f"| `{kind}` | `images` | all |")
+        rows += [f"| `{kind}` | `{group}` | {', '.join(f'`{key}`' for key in keys)} |" for group, keys in groups.items()]
     return "\n".join(rows)
 
 

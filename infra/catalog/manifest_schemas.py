@@ -118,11 +118,11 @@ class Schemas:
             name = str(ref).removeprefix(_REF)
             yield name, path, value
             schema = self.definition(name)
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):  # the second look is a slow one
             fields, others = schema.get("properties", {}), schema.get("additionalProperties")
             for key, one in value.items():
                 inner = fields.get(key, others)
-                if isinstance(inner, Mapping):
+                if type(inner) is dict or isinstance(inner, Mapping):
                     yield from self.parts(one, inner, (*path, str(key)))
         elif isinstance(value, list) and isinstance(inner := schema.get("items"), Mapping):
             for index, one in enumerate(value):

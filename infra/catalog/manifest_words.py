@@ -85,6 +85,18 @@ def is_what(value: object) -> str:
     return "a map" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else f"a {type(value).__name__}"
 
 
+def is_json(value: object, depth: int = 0) -> bool:
+    """Whether a value is, for sure, one that an object of Kubernetes can hold: a quick look, as nearly all are."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is dict:
+        return depth < DEEPEST and all(type(key) is str and is_json(one, depth + 1) for key, one in value.items())  # type: ignore[attr-defined]
+    if kind is list:
+        return depth < DEEPEST and all(is_json(one, depth + 1) for one in value)  # type: ignore[attr-defined]
+    return kind is int and -INTS["int64"] <= value <= INTS["int64"]  # type: ignore[operator]
+
+
 def not_json(value: object, path: Path = ()) -> Iterator[ManifestFault]:
     """What no object of Kubernetes can hold, whatever its schema: keys that are no text, dates, NaN, and what is nested without end."""
     if len(path) > DEEPEST:

@@ -16,7 +16,7 @@ from infra.catalog import manifest_custom, manifest_rules
 from infra.catalog.manifest_parts import DNS_1035, DNS_LABEL, DNS_LABEL_WORDS, doubled, name_faults
 from infra.catalog.manifest_pods import mounts
 from infra.catalog.manifest_schemas import CLUSTER_WIDE, VERSION, Schemas, custom_kinds, schemas
-from infra.catalog.manifest_words import ManifestFault, Path, is_what, not_json, place, quoted, refused
+from infra.catalog.manifest_words import ManifestFault, Path, is_json, is_what, not_json, place, quoted, refused
 from infra.errors import nearest
 
 __all__ = ["VERSION", "ManifestFault", "faults", "namespaced", "pods_in"]
@@ -51,7 +51,7 @@ def faults(manifest: Mapping[str, Any], version: str = VERSION) -> list[Manifest
     if not isinstance(manifest, Mapping):
         return [ManifestFault("", f"is {is_what(manifest)}, not a map", "apiVersion, kind, metadata, and what the kind has")]
     manifest = dict(manifest)
-    if found := list(not_json(manifest)):
+    if not is_json(manifest) and (found := list(not_json(manifest))):
         return found
     if found := list(_no_kind(manifest, known)):
         return found
@@ -142,8 +142,10 @@ def _ruled(manifest: Mapping[str, Any], definition: str, known: Schemas) -> Iter
 
 def _doubled(value: Mapping[str, Any], schema: Mapping[str, Any], path: Path) -> Iterator[ManifestFault]:
     """Lists that are kept by a key, in one definition and what it says inline."""
-    for key, inner in schema.get("properties", {}).items():
-        if "$ref" in inner or key not in value:
+    fields = schema.get("properties", {})
+    for key in value:
+        inner = fields.get(key)
+        if inner is None or "$ref" in inner:
             continue
         if keys := inner.get("x-kubernetes-list-map-keys"):
             yield from doubled(value[key], keys, (*path, key))

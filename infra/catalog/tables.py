@@ -35,6 +35,7 @@ Table = Literal[
     "tpu_hosts",
     "tpu_shapes",
     "transfer",
+    "usual_times",
     "vertex_machines",
     "vertex_markup",
     "vertex_regions",

@@ -88,12 +88,11 @@ def _files(names: Sequence[str], folder: Path, commit: Commit) -> tuple[list[Sta
 
 def _compared(now: Checked, commit: Commit) -> Compared:
     from infra.cost.against import difference
-    from infra.cost.headroom import headroom
 
     then = _then(now.file, commit)
     wrong = then if isinstance(then, SpecError) else None
     before = then.estimate if isinstance(then, Checked) else None
-    return Compared(now.file.stack, difference(before, now.estimate), wrong, headroom(now.estimate, now.budgets))
+    return Compared(now.file.stack, difference(before, now.estimate), wrong, now.headroom)
 
 
 def _gone(path: Path, commit: Commit) -> Compared:

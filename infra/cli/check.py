@@ -102,7 +102,7 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
             out.print(Text(line, "yellow"), soft_wrap=True)
         out.print()
     out.print(report.table(result.estimate))
-    for line in headroom.lines(headroom.headroom(result.estimate, result.budgets)):
+    for line in headroom.lines(result.headroom):
         out.print(Text(line))
     out.print()
     _print_rules(out, result)
@@ -111,17 +111,23 @@ def _print(out: Console, file: StackFile, result: Checked | SpecError) -> None:
 def _print_rules(out: Console, result: Checked) -> None:
     from rich.text import Text
 
-    from infra.policy.rules import RULES
+    from infra.cost.within_budget import undecided
+    from infra.policy.stack_rules import WITHIN_BUDGET, every
 
     broken = Counter(finding.rule for finding in result.findings)
     rules = plain_table("rule", "", "")
-    for rule in RULES:
+    unsure = undecided(result.headroom)
+    for rule in every():
         count = broken[rule.name]
         mark = Text("holds", "green") if not count else Text(f"{count} finding{'s' * (count != 1)}", "red")
+        if not count and rule is WITHIN_BUDGET and unsure:
+            mark = Text("unknown", "yellow")
         rules.add_row(rule.name, mark, rule.description)
     out.print(rules)
     for one in result.confirmed:
         out.print(Text(f"confirmed by name: {one.what} in {one.zone or one.region}: {one.because}"), soft_wrap=True)
+    for at, words in result.reasons.items():
+        out.print(Text(f"with a reason: {at}: {words}"), soft_wrap=True)
     until = {(one.rule, one.resource): one for one in result.spec.exceptions}
     for finding in result.excepted:
         named = until[finding.rule, finding.resource]
@@ -143,7 +149,8 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
         return head | {"problems": problems_json(result)}
     from infra.catalog.services import doubts
     from infra.cli import check_jobs
-    from infra.policy.rules import RULES
+    from infra.cost.within_budget import undecided
+    from infra.policy.stack_rules import every
 
     return head | {
         "project": result.spec.project,
@@ -163,16 +170,18 @@ def _as_json(file: StackFile, result: Checked | SpecError) -> dict[str, Any]:
         "jobs": check_jobs.as_json(result, _now()),
         "unconfirmed": list(doubts(result.spec.region)) if result.jobs else [],
         "cost": report.as_json(result.estimate),
-        "budgets": headroom.as_json(headroom.headroom(result.estimate, result.budgets)),
+        "budgets": headroom.as_json(result.headroom),
         "confirmed": [one.model_dump(mode="json") for one in result.confirmed],
+        "reasons": result.reasons,
         "rules": [
             {
                 "name": rule.name,
                 "description": rule.description,
                 "holds": not any(finding.rule == rule.name for finding in result.findings),
             }
-            for rule in RULES
+            for rule in every()
         ],
+        "undecided": undecided(result.headroom),
         "warnings": [asdict(warning) for warning in result.warnings],
         "findings": [asdict(finding) for finding in result.findings],
         "exceptions": [one.model_dump(mode="json") for one in result.spec.exceptions],

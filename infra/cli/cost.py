@@ -68,9 +68,7 @@ def _estimates(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     code = ExitCode.OK if complete else ExitCode.INCOMPLETE
     if as_json:
         stacks = [
-            {"stack": result.file.stack}
-            | report.as_json(result.estimate)
-            | {"budgets": headroom.as_json(headroom.headroom(result.estimate, result.budgets))}
+            {"stack": result.file.stack} | report.as_json(result.estimate) | {"budgets": headroom.as_json(result.headroom)}
             for result in results
         ]
         print_json({"exit_code": int(code), "stacks": stacks})
@@ -82,7 +80,7 @@ def _estimates(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
         out.print(Text.assemble((result.file.stack, "bold"), f": {result.spec.region}, USD a month of 730 hours, without tax"))
         out.print()
         out.print(report.table(result.estimate))
-        for line in headroom.lines(headroom.headroom(result.estimate, result.budgets)):
+        for line in headroom.lines(result.headroom):
             out.print(Text(line))
         out.print()
         out.print(report.sources(result.estimate))

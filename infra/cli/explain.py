@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from infra import environments
 from infra.cli.output import console, plain_table, print_json
 from infra.errors import EXIT_CODES, ExitCode, Problem, SpecError, nearest
 
 
 def run(topic: str | None, names: Sequence[str], folder: Path, *, as_json: bool) -> int:
-    explain = {"stack": _stack, "rules": _rules, "exit-codes": _exit_codes}.get(topic or "")
+    explain = {"stack": _stack, "rules": _rules, "exit-codes": _exit_codes, "environment": _environment}.get(
+        (topic or "").removeprefix("accelform:")
+    )
     if names and topic != "stack":
         raise SpecError("explain", [Problem("", "only `explain stack` takes stacks", fix=f"accelform explain {topic}")])
     if explain is not None:
@@ -52,6 +55,13 @@ def _rules(names: Sequence[str], folder: Path) -> Answer:
 def _ordered(data: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in data:
         yield {key: row[key] for key in ("name", "severity", "description", "remediation")}
+
+
+def _environment(names: Sequence[str], folder: Path) -> Answer:
+    """What the key decides: its own description says no more than what a destroy takes."""
+    rows = environments.rows()
+    data = [{"what": row.what, **row.by, "because": row.because} for row in rows]
+    return data, ("what", *environments.NAMES, "because"), [(row.what, *row.by.values(), row.because) for row in rows]
 
 
 def _keys(topic: str | None) -> Answer:

@@ -143,6 +143,11 @@ def drift(folder: Path, *, run_url: str) -> int:
     stack = folder.resolve().name
     if found.failed:
         raise NotSeenError(drifts.said(stack, found))
+    if drifts.is_elsewhere(found):
+        raise NotSeenError(
+            f"{stack}: none of its {len(found.changes)} resources was found: rather the account or the project is another one\n"
+            "  fix: look who the pipeline is: gcloud auth list; and never `pulumi refresh` as it is, but accelform refresh --cloud"
+        )
     sys.stderr.write(f"{drifts.said(stack, found)}\n")
     if not found.changes:
         return ExitCode.OK

@@ -418,10 +418,10 @@ def _shown(found: Mapping[str, Any]) -> None:
     state = f"open, {found['phase']}" if found.get("open") else found["result"]
     _say(f"run {found['run']}: {state}{': ' if found.get('reason') else ''}{found.get('reason', '')}")
     if found.get("tries"):
-        table = plain_table("try", "zone", "way", "asked", "machine since", "gone", "result", "USD", "why", right=("try", "USD"))
+        table = plain_table("try", "zone", "way", "asked, UTC", "machine since", "gone", "result", "USD", "why", right=("try", "USD"))
         for row in found["tries"]:
-            cells = [row[key] for key in ("zone", "provisioning", "asked", "began", "ended", "result", "usd", "reason")]
-            table.add_row(str(row["number"]), *cells)
+            moments = [_moment(row[key]) for key in ("asked", "began", "ended")]
+            table.add_row(str(row["number"]), row["zone"], row["provisioning"], *moments, row["result"], row["usd"], row["reason"])
         console().print(table)
     _say(f"cost so far {found['usd']} USD, at most {found.get('usd_at_most', 'unknown')} USD, at list prices")
     if found.get("gate"):
@@ -431,6 +431,11 @@ def _shown(found: Mapping[str, Any]) -> None:
         _say(f"{found['outcome']}: {found['why']}")
     if found.get("output"):
         _say(f"output: {found['output']}")
+
+
+def _moment(at: str) -> str:
+    """A moment in a row of others: `12-01 07:00:20`; the run's own name has the year."""
+    return f"{at[5:10]} {at[11:19]}" if at else ""
 
 
 def _when(start: str) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra import names
 from infra.catalog.gpu_machines import boot_disk_type
 from infra.catalog.tpu import TpuShape
 from infra.components import pool_nodes
+from infra.components.pipeline import ISSUER as GITHUB
 from infra.components.pool_nodes import QUEUED
-from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, Need, TpuNeed
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, Need, SharedSubnet, TpuNeed
 
 if TYPE_CHECKING:
+    from infra.apps import AppsSpec
     from infra.components.gpu_vm import GpuVmSpec
     from infra.components.job import JobSpec
     from infra.components.node_pool import NodePoolSpec
@@ -21,7 +24,12 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 
-def needs(spec: StackSpec) -> CloudNeeds:
+BALANCERS = {"external": "EXTERNAL_MANAGED_HTTP_HTTPS", "internal": "INTERNAL_HTTP_HTTPS"}
+"""What organisation policies call the load balancers of a region that routes make.
+Source: https://cloud.google.com/load-balancing/docs/org-policy-constraints, read 2026-11."""
+
+
+def needs(spec: StackSpec, stack: str) -> CloudNeeds:
     """All that it wants at most: a pool of nodes its maximum, a job each of its tries."""
     every = [
         *(_slice(name, one) for name, one in spec.tpu_slices.items() if not one.existing),
@@ -38,6 +46,32 @@ def needs(spec: StackSpec) -> CloudNeeds:
         tuple(one for one in every if isinstance(one, GpuNeed)),
         tuple(name for name, job in spec.jobs.items() if job.on_vertex),
         spec.own_clusters,
+        callers=tuple(dict.fromkeys(one for endpoint in spec.endpoints.values() for one in endpoint.callers)),
+        peered=tuple(f"clusters.{name}.addons: filestore" for name, one in spec.clusters.items() if "filestore" in one.addons),
+        shared=_shared(spec, stack),
+    )
+
+
+def needs_of_apps(spec: AppsSpec) -> CloudNeeds:
+    """What its region does, whose nodes its pods are on; and the load balancers of its routes."""
+    kinds = {BALANCERS[one.exposure] for one in spec.routes.values()}
+    return replace(needs(spec.of_region, spec.region_stack), balancers=tuple(sorted(kinds)))
+
+
+def _shared(spec: StackSpec, stack: str) -> SharedSubnet | None:
+    if not spec.network.existing or not spec.needs_network:
+        return None
+    own = {name: one for name, one in spec.clusters.items() if not one.existing}
+    ways = {name: one.chosen_way for name, one in spec.jobs.items() if not one.on_vertex}
+    return SharedSubnet(
+        spec.network.existing,
+        tuple(names.service_account_email(spec.project, stack, f"runner-{name}") for name in ways),
+        {name: (one.secondary_ranges.pods, one.secondary_ranges.services) for name, one in own.items() if one.secondary_ranges},
+        tuple(own),
+        tuple(one for one in spec.grouped if one not in own),
+        tuple(name for name, one in spec.tpu_slices.items() if one.chosen_way == "tpu-api")
+        + tuple(name for name, way in ways.items() if way == "tpu-api"),
+        spec.network.grants,
     )
 
 
@@ -50,6 +84,7 @@ def needs_of_foundation(spec: FoundationSpec, stack: str) -> CloudNeeds:
         (),
         spec.services(),
         quota_requests={name: names.resource(stack, name) for name in spec.quota_requests},
+        issuers=(GITHUB,) if spec.pipeline else (),
         is_foundation=True,
     )
 

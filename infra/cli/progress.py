@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from infra.local.engine.events import Step
+
+LONG_SECONDS = 60
 
 
 class Progress:
@@ -35,31 +37,30 @@ class Progress:
             yield lambda text: status.update(Text(text))
 
     @contextmanager
-    def steps(self, title: str, *, lines: bool) -> Iterator[Callable[[Step], None]]:
-        """A bar that names what is being made; its last line stays. With *lines*, logs get a line for each change too."""
+    def steps(self, title: str, *, lines: bool, ahead: Sequence[Step] = (), cloud: bool = False) -> Iterator[Callable[[Step], None]]:
+        """A line that says what runs and how long that usually takes; its last one stays. With *lines*, logs get a line a change too."""
         from rich.status import Status
         from rich.text import Text
 
-        started = time.monotonic()
-        running: dict[str, None] = {}
-        done = 0
+        from infra.cli.under_way import UnderWay, lasted
 
-        def shown() -> Text:
-            names = ", ".join(list(running)[:3]) + (f" and {len(running) - 3} more" if len(running) > 3 else "")
-            return Text(f"{title}: {done} done, {time.monotonic() - started:.0f} s  {names}")
+        started = time.monotonic()
+        under_way = UnderWay(title, ahead, cloud=cloud)
+
+        class Now:
+            """Asked at each refresh: seconds pass between events, too."""
+
+            def __rich__(self) -> Text:
+                return Text(under_way.line(), overflow="ellipsis", no_wrap=True)
 
         def step(one: Step) -> None:
-            nonlocal done
-            key = f"{one.op} {one.name}"
-            if one.done:
-                running.pop(key, None)
-                done += 1
-            else:
-                running[key] = None
-            if one.failed or (lines and one.done and one.changes and not self._console.is_terminal):
-                self.say(f"{title}: {'failed to ' if one.failed else ''}{one.op} {one.type} {one.name}")
-            status.update(shown())
+            under_way.take(one)
+            if (one.failed or (lines and not self._console.is_terminal)) and (line := under_way.log(one)):
+                self.say(line)
 
-        with Status(shown(), console=self._console) as status:
+        if begins := under_way.begins():
+            self.say(begins)
+        with Status(Now(), console=self._console):
             yield step
-        self.say(f"{title}: {time.monotonic() - started:.1f} s")
+        seconds = time.monotonic() - started
+        self.say(f"{title}: {lasted(seconds) if seconds >= LONG_SECONDS else f'{seconds:.1f} s'}")

@@ -49,8 +49,9 @@ def reached(project: str, sandbox: str) -> Iterator[tuple[Google, Time]]:
     Google's APIs, and who waits; their connections are closed at the end.
 
     Raises:
-        CloudError: They refused, or did not answer: their words.
+        CloudError: They refused, or did not answer: what is known of it, and their words.
     """
+    from infra import translated
     from infra.operate import reach
     from infra.provider.server import ProviderError
 
@@ -58,6 +59,6 @@ def reached(project: str, sandbox: str) -> Iterator[tuple[Google, Time]]:
     try:
         yield google, time
     except ProviderError as error:
-        raise CloudError(str(error)) from None
+        raise CloudError(translated.told(str(error))) from None
     finally:
         google.close()

@@ -121,13 +121,14 @@ def release(spec: StackSpec, stack: str, sandbox: str, endpoint: str) -> list[st
 
 def _end(do: Any, well: str, screen: _Screen) -> int:
     """Runs it, and says the exit code."""
+    from infra import translated
     from infra.provider.server import ProviderError
 
     try:
         outcome: Outcome = do()
     except ProviderError as error:
         open_ = "the rollout is as its journal says: accelform rollout ... --resume goes on, accelform rollback returns"
-        raise CloudError(f"{error}\n  {open_}") from None
+        raise CloudError(f"{translated.told(str(error))}\n  {open_}") from None
     except KeyboardInterrupt:
         screen.say("interrupted: the traffic stays as it is, and held; accelform rollout ... --resume goes on, accelform rollback returns")
         raise
@@ -325,7 +326,7 @@ def _row(side: Side) -> list[str]:
     percentiles = [reading.latencies.percentile(percent) for percent in (50, 95)]
     errors = f"{reading.errors / reading.requests:.2%}" if reading.requests else "unknown"
     return [
-        f"version {side.version}",
+        f"{side.name}, version {side.version}" if side.name else f"version {side.version}",
         str(reading.requests),
         *("unknown" if one is None else str(one) for one in percentiles),
         errors,

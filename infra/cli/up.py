@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,27 @@ if TYPE_CHECKING:
     from infra.stack import StackSpec
 
 
-def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allow_replace: Sequence[str] = (), as_json: bool) -> int:
+def run(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    release: Sequence[str] = (),
+    allow_replace: Sequence[str] = (),
+    cloud: bool = False,
+    yes: bool = False,
+    as_json: bool,
+) -> int:
     """
     `accelform up`. With *release*, holds are ended first, and what they kept is looked at anew. Node pools of *allow_replace* may be made
     anew, besides those that the stack files name.
     """
+    if cloud:
+        from infra.cli import up_cloud
+
+        _, stacks = _stacks(names, folder)
+        allowed = _allowed(stacks, allow_replace)
+        return up_cloud.run(names, folder, release=release, allow_replace=allowed, yes=yes, as_json=as_json)
+    _only_cloud("up", {"--yes": yes})
     from infra.local import up
     from infra.local.adopt import taking
     from infra.local.home import Home
@@ -33,23 +49,29 @@ def run(names: Sequence[str], folder: Path, *, release: Sequence[str] = (), allo
     root, stacks = _stacks(names, folder)
     with Home.of(root).alone("up"):
         allowed = _allowed(stacks, allow_replace)
+        _check_whole(stacks)
         place = up.prepare(root, stacks, progress, allowed)
         for line in _released(stacks, release, place.sandbox.base):
             progress.say(line)
+        begun = up.clock(place)
         results = []
         for file in stacks:
             replaces = allowed.get(file.stack, ())
             if (count := taking.take(place.home, place.engine, file.path.parent, file.stack)) is not None:
                 progress.say(f"{file.stack}: took what stands into the state, {count} resources, and removed the import file")
             results.append(up.up(place, file.stack, progress, refresh=bool(release), allow_replace=replaces))
+        virtual = up.clock(place) - begun
     seconds = time.monotonic() - started
     if as_json:
-        print_json(_json(place, results, seconds))
+        print_json(_json(place, results, seconds) | {"sandbox_seconds": round(virtual, 2)})
         return ExitCode.OK
+    from infra.cli.under_way import lasted
+
     _print(results)
     out = console()
     out.out(
-        f"\nup in {seconds:.0f} s, in a local Google Cloud: nothing was asked of the real one, and nothing costs\n"
+        f"\nup in {seconds:.0f} s, {lasted(virtual)} of the sandbox's own clock, in a local Google Cloud: nothing was asked of the\n"
+        "real one, and nothing costs\n"
         "  what stands:   accelform sandbox status\n"
         '  plain pulumi:  eval "$(accelform env)"\n'
         "  away with it:  accelform down"
@@ -70,6 +92,25 @@ def _allowed(stacks: Sequence[StackFile], named: Sequence[str]) -> dict[str, lis
         stack: list(dict.fromkeys([*spec.allow_replace, *(name for name in named if name in spec.node_pools)]))
         for stack, spec in specs.items()
     }
+
+
+def _check_whole(stacks: Sequence[StackFile]) -> None:
+    """
+    What the engine cannot see before all is made, such as a month beside its budget.
+
+    Raises:
+        PolicyError: A rule of a whole stack does not hold.
+    """
+    from infra.check import check
+    from infra.local.up import PolicyError
+    from infra.policy.stack_rules import STACK_RULES
+
+    names = {rule.name for rule in STACK_RULES}
+    for file in stacks:
+        found = [one for one in check(file).findings if one.rule in names]
+        if found:
+            lines = [f"{one.resource}: {one.rule}: {one.path}: {one.message}\n    fix: {one.fix}" for one in found]
+            raise PolicyError(f"stack {file.stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(lines))
 
 
 def _regions(stacks: Sequence[StackFile]) -> dict[str, StackSpec]:
@@ -104,8 +145,39 @@ def _released(stacks: Sequence[StackFile], release: Sequence[str], sandbox: str)
     ]
 
 
-def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
+def _only_cloud(command: str, given: Mapping[str, object]) -> None:
+    """
+    Raises:
+        SpecError: An option is given that means nothing in the sandbox.
+    """
+    from infra.errors import Problem, SpecError
+
+    if wrong := [name for name, value in given.items() if value]:
+        fix = "add --cloud, or leave it out: in the sandbox nobody is asked, since nothing real is lost"
+        raise SpecError(f"accelform {command}", [Problem(name, "belongs to --cloud", fix=fix) for name in wrong])
+
+
+def down(
+    names: Sequence[str],
+    folder: Path,
+    *,
+    force: bool,
+    as_json: bool,
+    cloud: bool = False,
+    confirm: str | None = None,
+    yes: bool = False,
+    keep_protected: bool = False,
+) -> int:
     """`accelform down`."""
+    if cloud:
+        from infra.cli import down_cloud
+        from infra.errors import Problem, SpecError
+
+        if force:
+            problem = Problem("--force", "drops the sandbox, and means nothing in Google Cloud", fix="leave it out; or leave --cloud out")
+            raise SpecError("accelform down --cloud", [problem])
+        return down_cloud.run(names, folder, confirm=confirm, yes=yes, keep_protected=keep_protected, as_json=as_json)
+    _only_cloud("down", {"--confirm": confirm, "--yes": yes, "--keep-protected": keep_protected})
     from infra.local import project, up
     from infra.local.home import Home
 
@@ -117,7 +189,7 @@ def down(names: Sequence[str], *, force: bool, as_json: bool) -> int:
     left: list[str] = []
     with home.alone("down"):
         standing = up.standing(home)
-        gone = _standing(names, home, "accelform down")
+        gone = those_up(names, home, "accelform down")
         if gone and not force:
             place = up.prepare_down(root, gone, progress)
             results = [up.down(place, stack, progress) for stack in up.last_first(place, gone)]
@@ -155,7 +227,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
+def recover(names: Sequence[str], *, forget: bool, allow_gone: bool = False, as_json: bool) -> int:
     """`accelform recover`."""
     from infra.local import project, up
     from infra.local.home import Home
@@ -164,9 +236,9 @@ def recover(names: Sequence[str], *, forget: bool, as_json: bool) -> int:
     root = project.checkout(Path.cwd())
     done: dict[str, list[str]] = {}
     with Home.of(root).alone("recover"):
-        if stacks := _standing(names, Home.of(root), "accelform recover"):
+        if stacks := those_up(names, Home.of(root), "accelform recover"):
             place = up.prepare_down(root, stacks, progress)
-            done = {stack: up.recovered(place, stack, progress, forget=forget) for stack in stacks}
+            done = {stack: up.recovered(place, stack, progress, forget=forget, allow_gone=allow_gone) for stack in stacks}
     if as_json:
         print_json({"exit_code": 0, "stacks": done})
     elif not done:
@@ -188,7 +260,7 @@ def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     return root, stack_kinds.in_order(stack_files(names, root / STACKS if folder == STACKS else folder))
 
 
-def _standing(names: Sequence[str], home: Home, command: str) -> list[str]:
+def those_up(names: Sequence[str], home: Home, command: str) -> list[str]:
     """Those of *names* that the sandbox's backend knows; all that it knows where none is named. Their files may be gone."""
     from infra.errors import Problem, SpecError
     from infra.local import up

@@ -147,8 +147,9 @@ class ClusterSpec(MayExist):
     """When Google may not, by name; beside a window only."""
     secondary_ranges: RangesSpec | None = None
     """Ranges for pods and services that a subnet of others has. (default: GKE takes free ones)"""
-    deletion_protection: YesNo = False
-    """Whether the provider refuses a destroy too, until it is taken back by an update. In staging and prod the engine refuses already."""
+    deletion_protection: YesNo | None = None
+    """Whether the provider refuses a destroy too, until it is taken back by an update. In staging and prod the engine refuses already.
+    (default: true in prod)"""
     system_pool: SystemPoolSpec = SystemPoolSpec()
 
     @model_validator(mode="after")
@@ -279,7 +280,7 @@ class Cluster(pulumi.ComponentResource):
                 "recurring_window": spec.maintenance_window.declared(),
                 "maintenance_exclusions": [one.declared(key) for key, one in sorted(spec.maintenance_exclusions.items())],
             },
-            deletion_protection=spec.deletion_protection,
+            deletion_protection=placement.decides.deletion_protection if spec.deletion_protection is None else spec.deletion_protection,
             resource_labels=placement.labels,
             **arguments,
             opts=pulumi.ResourceOptions(

@@ -24,7 +24,7 @@ from infra.components.model import Model
 from infra.components.placement import Placement
 from infra.components.rollout import RolloutSpec
 from infra.errors import Problem, ProblemsError
-from infra.spec import Member, Name, Sentence, Spec, YesNo, distinct, pattern
+from infra.spec import Because, Member, Name, Sentence, Spec, YesNo, distinct, pattern
 
 CALLER_ROLE = "roles/aiplatform.user"
 """The least predefined role with `aiplatform.endpoints.predict`, granted on the endpoint alone.
@@ -84,6 +84,9 @@ class EndpointSpec(ReplicasSpec, MayExist):
     """Who may ask for predictions, as IAM members. Write `[]` for nobody beyond those who may in the whole project."""
     description: Sentence = ""
     """What it is for, in a sentence."""
+    because: Because | None = None
+    """Why accelerators stand for it around the clock, or are no Spot machines: a sentence, which such an endpoint must have. (default:
+    none)"""
     dedicated: YesNo = True
     """Own DNS name, apart from other users' traffic. Immutable: a change makes another endpoint."""
     private_service_connect: PrivateServiceConnectSpec | None = None

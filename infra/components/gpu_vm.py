@@ -24,7 +24,7 @@ from infra.components.placement import Placement, region_of_file
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
 from infra.components.tpu_slice import RunLimit
 from infra.errors import Problem, ProblemsError
-from infra.spec import WholeNumber, problem
+from infra.spec import Because, WholeNumber, problem
 
 
 class GpuVmSpec(MayExist):
@@ -60,6 +60,8 @@ class GpuVmSpec(MayExist):
     `delete`: both are gone, and the next update makes it anew."""
     reservation: Reservation | None = None
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
+    because: Because | None = None
+    """Why it is got on demand, or stands without an end: a sentence, which such a machine must have. (default: none)"""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of its boot disk in GiB. It goes with the machine: what is to stay belongs in the stack's buckets."""
     existing: Annotated[str, MACHINE.validator] | None = None

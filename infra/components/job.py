@@ -43,7 +43,7 @@ from infra.components.tpu_offer import (
 from infra.errors import Problem, ProblemsError
 from infra.findings import Found
 from infra.job_plan import JobPlan, MachinePlan, RegisterPlan
-from infra.spec import Name, WholeNumber, distinct, pattern, problem
+from infra.spec import Because, Name, WholeNumber, distinct, pattern, problem
 from workloads.contract import DATA_PREFIX, DEVICES_EXIT, PREFIX, TrainSettings
 from workloads.job import PROGRAMS
 
@@ -103,6 +103,8 @@ class JobSpec(ProgramSpec):
     which its zone is."""
     max_run_minutes: Annotated[WholeNumber, Field(ge=1, le=RUN_MINUTES_MAX), BeforeValidator(_run_limit)]
     """Minutes of machine that one run may use, all its tries together: what a run costs at most follows from it."""
+    because: Because | None = None
+    """Why `on-demand` is tried before anything cheaper: a sentence, which such a job must have. (default: none)"""
     wait_minutes: Annotated[WholeNumber, Field(ge=0, le=RUN_MINUTES_MAX)] = 60
     """Minutes that a run looks for capacity, round after round. 0: it looks once."""
     restarts: Annotated[WholeNumber, Field(ge=0, le=100)] = 3

@@ -29,7 +29,7 @@ from infra.components.pool_nodes import QUEUED, Way
 from infra.components.pool_parts import NODES_MAX, AutoscaleSpec, Key, SharingSpec, TaintSpec, UpgradeSpec, Value
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation
 from infra.errors import ProblemsError
-from infra.spec import Name, WholeNumber, YesNo, distinct, pattern
+from infra.spec import Because, Name, WholeNumber, YesNo, distinct, pattern
 
 POOL = FullName(
     "a node pool",
@@ -74,6 +74,8 @@ class NodePoolSpec(MayExist):
     """A fixed number of nodes, all zones together. Of a TPU slice of several hosts it is computed, and not said."""
     autoscale: AutoscaleSpec | None = None
     """Nodes as pods ask for them, from none up. One of `nodes` and `autoscale` is said."""
+    because: Because | None = None
+    """Why its nodes are got on demand, or some of them always stand: a sentence, which such a pool must have. (default: none)"""
     driver: pool_nodes.Driver = "default"
     """Driver of the GPUs that GKE installs. A change makes the pool anew."""
     partition: Annotated[str, StringConstraints(strict=True)] | None = None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationInfo
 
+from infra import environments
 from infra.labels import STACK_LABEL
 
 
@@ -33,9 +34,14 @@ class Placement:
         }
 
     @property
+    def decides(self) -> environments.Environment:
+        """What the environment decides."""
+        return environments.of(self.environment)
+
+    @property
     def protects_data(self) -> bool:
-        """Whether data outlives a destroy: in prod and staging."""
-        return self.environment != "dev"
+        """Whether data outlives a destroy."""
+        return self.decides.protects_data
 
 
 def region_of_file(info: ValidationInfo) -> str | None:

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from infra.catalog import gpu_machines
 from infra.catalog.gpu_machines import Attached, GpuMachine, boot_disk_type
 from infra.catalog.nodes import Gpus
-from infra.catalog.tpu import TpuShape
-from infra.components.tpu_host import BOOT_DISK_TYPE
+from infra.catalog.tpu import BOOT_DISK_TYPE, TpuShape
 
 Driver = Literal["default", "latest", "none"]
 Strategy = Literal["time-sharing", "mps"]

@@ -84,6 +84,8 @@ class Runner(pulumi.ComponentResource):
     """A Cloud Run job with an account of its own, and what starts it where it has a schedule."""
 
     job: gcp.cloudrunv2.Job
+    account: gcp.serviceaccount.Account
+    """Who it is."""
     seconds: int
     """How long one start of it may take."""
 
@@ -109,6 +111,7 @@ class Runner(pulumi.ComponentResource):
         """
         super().__init__("accelform:runner:Runner", name, None, opts)
         account = task_account(f"runner-{name}", roles(plan), {name: machine_account}, placement=placement, storage=storage, parent=self)
+        self.account = account.account
         self.seconds = task_seconds(plan, rollout_minutes)
         self.job = task(
             name,

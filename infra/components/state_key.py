@@ -44,12 +44,12 @@ class StateKey(pulumi.ComponentResource):
         self.key = gcp.kms.CryptoKey(
             "secrets",
             name=key_name,
-            key_ring=ring.id,
+            key_ring=ring_id,  # in words, so that its place is known before the ring is made
             purpose="ENCRYPT_DECRYPT",
             rotation_period=f"{ROTATION_DAYS * DAY_SECONDS}s",
             destroy_scheduled_duration=f"{DESTROY_DAYS * DAY_SECONDS}s",
             version_template={"algorithm": "GOOGLE_SYMMETRIC_ENCRYPTION", "protection_level": "SOFTWARE"},
             labels=placement.labels,
-            opts=pulumi.ResourceOptions(parent=self, protect=True),
+            opts=pulumi.ResourceOptions(parent=self, protect=True, depends_on=[ring]),
         )
         self.register_outputs({"key": self.key.id})

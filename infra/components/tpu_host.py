@@ -7,25 +7,11 @@ from typing import Literal
 import pulumi
 
 from infra import gcp
-from infra.catalog.tpu import TpuShape
+from infra.catalog.tpu import BOOT_DISK_TYPE, TpuShape
 from infra.catalog.wish import Provisioning
 from infra.components.host import Host
 from infra.components.network import Network
 from infra.components.placement import Placement
-
-BOOT_DISK_TYPE = {
-    "v5e": "pd-balanced",
-    "v5p": "pd-balanced",
-    "v6e": "hyperdisk-balanced",
-    "tpu7x": "hyperdisk-balanced",
-}
-"""
-Boot disk type by generation.
-
-Sources: https://cloud.google.com/tpu/docs/setup-persistent-disk, read 2026-11, which does not tell TPU7x's; a TPU7x slice of two hosts that
-somebody made on Compute Engine (public file 53930486906), and a guide to GKE that says a TPU7x machine refuses Persistent Disk (public
-file 63263232948).
-"""
 
 IMAGE_PROJECT = "ubuntu-os-accelerator-images"
 

@@ -33,7 +33,7 @@ from infra.components.placement import Placement, region_of_file
 from infra.components.queued_slice import QueuedSlice, QueuedSpec, check_queued
 from infra.components.tpu_offer import FLEX_START_MINUTES, Reservation, SliceType, Way, chosen_way, not_made, not_offered, outside, zones_of
 from infra.errors import Problem, ProblemsError
-from infra.spec import WholeNumber, problem
+from infra.spec import Because, WholeNumber, problem
 
 RUN_MINUTES_MAX = 120 * 24 * 60
 """Longest `maxRunDuration`: 120 days. Source: https://cloud.google.com/compute/docs/instances/limit-vm-runtime, read 2026-11."""
@@ -78,6 +78,8 @@ class TpuSliceSpec(MayExist):
     """Name of the Compute Engine reservation that is consumed, with `provisioning: reservation` only; not one made in calendar mode."""
     boot_disk_gib: Annotated[WholeNumber, Field(ge=10, le=65536)] = 100
     """Size of each host's boot disk in GiB. The Cloud TPU API makes its own of 100 GiB."""
+    because: Because | None = None
+    """Why it is got on demand, or stands without an end: a sentence, which such a slice must have. (default: none)"""
     existing: Annotated[str, SLICE.validator] | None = None
     """A slice that others own, by the full name of its instance, managed instance group or node, and nothing else: it is read, and never
     changed or destroyed."""

@@ -10,10 +10,9 @@ from infra.catalog import fits_vertex
 from infra.catalog.fits import judge
 from infra.catalog.gpu_machines import HYPERDISK, boot_disk_type
 from infra.catalog.places import region_of
-from infra.catalog.tpu import shapes
+from infra.catalog.tpu import BOOT_DISK_TYPE, shapes
 from infra.catalog.vertex import machines
 from infra.catalog.wish import Provisioning, Wish
-from infra.components import tpu_host
 from infra.components.deployed_models import RESERVATION
 from infra.components.gpu_offer import KEYS
 from infra.components.job_machine import Container, labels
@@ -116,7 +115,7 @@ def is_full(reservation: str) -> bool:
 def machine_plan(name: str, spec: JobSpec, way: Provisioning, container: Container, placement: Placement, email: str) -> MachinePlan:
     """One way of getting the machine. Nothing is declared for it: Vertex AI makes it from what it is told."""
     disk: dict[str, Any] = {"bootDiskSizeGb": spec.boot_disk_gib}
-    wanted = boot_disk_type(spec.gpus.machine_type) if spec.gpus else tpu_host.BOOT_DISK_TYPE[spec.shape.generation]
+    wanted = boot_disk_type(spec.gpus.machine_type) if spec.gpus else BOOT_DISK_TYPE[spec.shape.generation]
     if wanted == HYPERDISK:
         disk["bootDiskType"] = HYPERDISK
     told = (GPU_LIBRARIES if spec.gpus and spec.program else {}) | {**container.env}

@@ -20,6 +20,7 @@ FREE = {
     "gcp:compute/router:Router": "only its NAT is billed",
     "gcp:compute/subnetwork:Subnetwork": "subnets are free",
     "gcp:serviceaccount/account:Account": "IAM is free",
+    "gcp:compute/subnetworkIAMMember:SubnetworkIAMMember": "IAM is free",
     "gcp:projects/iAMMember:IAMMember": "IAM is free",
     "gcp:storage/bucketIAMMember:BucketIAMMember": "IAM is free",
     "gcp:artifactregistry/repositoryIamMember:RepositoryIamMember": "IAM is free",

@@ -55,6 +55,8 @@ class Headroom:
     """Whether more is spent than the amount, in a month or before the period's end."""
     not_compared: str
     """Why there are no shares; empty where there are."""
+    is_credit: bool = False
+    """Whether it is an amount that others give once, and that may be used up: days, counted before credits are taken off."""
 
 
 def headroom(estimate: Estimate, budgets: Mapping[str, BudgetSpec]) -> list[Headroom]:
@@ -94,6 +96,7 @@ def _headroom(estimate: Estimate, name: str, budget: BudgetSpec) -> Headroom:
         gone_high=gone_high,
         over="unknown" if why else _over(amount, expected, high, gone_expected, gone_high, complete=estimate.complete),
         not_compared=why,
+        is_credit=bool(budget.period and budget.spend == "before-credits"),
     )
 
 

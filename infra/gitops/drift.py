@@ -31,6 +31,12 @@ def markdown(stack: str, plan: Plan, *, run_url: str = "") -> str:
     return text if len(text) <= LENGTH_MAX else f"{text[: LENGTH_MAX - 100].rpartition(chr(10))[0]}\n\nCut: the rest is in the log.\n"
 
 
+def is_elsewhere(plan: Plan) -> bool:
+    """Whether nothing of what stood is found: with another account or project a cloud looks empty, and nobody is to make it all again."""
+    made = [one for one in plan.changes if one.op == "create"]
+    return len(made) > 1 and len(made) == len(plan.changes) and not plan.same
+
+
 def said(stack: str, plan: Plan) -> str:
     """A line for the log."""
     if plan.failed:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from infra import translated
 from infra.errors import Problem, SpecError
 from infra.local.engine import events
 
@@ -64,24 +65,13 @@ class Plan:
     def of(cls, lines: Iterable[str]) -> Self:
         """Reads the engine's events: `PULUMI_ENABLE_STREAMING_JSON_PREVIEW=true pulumi preview --json`, standard error with it."""
         outcome = events.Outcome()
-        begun: dict[str, Change] = {}
-        same: set[str] = set()
-
-        def step(one: events.Step) -> None:
-            if one.done or one.op in PARTS or _is_component(one.type):
-                return
-            if one.op not in QUIET:
-                begun[one.urn] = Change(one.op, one.type, one.name, one.paths if one.op == "update" else ())
-            elif one.op == "same":
-                same.add(one.urn)
-
-        events.read(lines, outcome, step)
-        # The engine goes at many at a time, so that its order is another one each time.
-        ordered = sorted(begun.items(), key=lambda item: (item[1].type, item[1].name))
-        changes = [replace(one, causes=tuple(outcome.replaced.get(urn, one.causes))) for urn, one in ordered]
+        steps: list[events.Step] = []
+        events.read(lines, outcome, steps.append)
+        same = {one.urn for one in steps if one.op == "same" and not one.done and not is_component(one.type)}
+        changes = list(begun(steps, outcome).values())
         # The engine's last word is its summary. Where a rule stopped it, it has none.
         stopped = not outcome.changes and not outcome.violations
-        errors = _few(outcome.errors) or (_few(outcome.said) or ("the engine said nothing",) if stopped else ())
+        errors = _few(outcome.errors) or (_told(outcome.said) or ("the engine said nothing",) if stopped else ())
         return cls(changes, len(same), _few(outcome.violations), errors, _few(outcome.warnings))
 
     @classmethod
@@ -100,9 +90,25 @@ class Plan:
             raise SpecError(file, [Problem("", "is not what `accelform gitops plan` writes", fix="write it again")]) from None
 
 
-def _is_component(type_: str) -> bool:
+def begun(steps: Iterable[events.Step], outcome: events.Outcome) -> dict[str, Change]:
+    """What would change, by URN, by type and name: the engine goes at many at a time, in another order each time."""
+    found: dict[str, Change] = {}
+    for one in steps:
+        if not (one.done or one.op in PARTS or one.op in QUIET or is_component(one.type)):
+            causes = outcome.replaced.get(one.urn, one.paths if one.op == "update" else ())
+            found[one.urn] = Change(one.op, one.type, one.name, tuple(causes))
+    return dict(sorted(found.items(), key=lambda item: (item[1].type, item[1].name)))
+
+
+def is_component(type_: str) -> bool:
     """What only groups others."""
     return type_.startswith("pulumi:") or (type_.startswith("accelform:") and type_ not in OWN)
+
+
+def _told(said: Sequence[str]) -> tuple[str, ...]:
+    """What the engine said besides its events, with what is known of it first."""
+    found = translated.translated("\n".join(said))
+    return _few([*str(found).partition("\n  said: ")[0].splitlines(), *said] if found else said)
 
 
 def _few(lines: Sequence[str]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from infra.errors import Problem, ProblemsError
 from infra.findings import Found
 from infra.in_cluster.seat import POOL_LABEL, RESOURCES, Seat
 from infra.kubernetes import Object
-from infra.spec import Name, Spec, WholeNumber, YesNo, distinct, problem
+from infra.spec import Because, Name, Spec, WholeNumber, YesNo, distinct, problem
 
 CLASS = "cloud.google.com/compute-class"
 """Label and taint of every node of a class, with its name."""
@@ -85,6 +85,8 @@ class ComputeClassSpec(Spec):
     1.36.2-gke.2064000. (default: no limit but those of the cluster and of quotas; what it may cost at most is then unknown)"""
     max_run_minutes: Annotated[WholeNumber, Field(ge=FLEX_START_MINUTES[0], le=FLEX_START_MINUTES[1])] | None = None
     """Minutes after which a flex-start node ends. (default: seven days)"""
+    because: Because | None = None
+    """Why `on-demand` comes before anything cheaper: a sentence, which such a class must have. (default: none)"""
     move_back: YesNo = False
     """Whether pods are moved to a better rung as soon as it has room: they are ended for it. Not for jobs."""
     driver: Literal["default", "latest"] = "default"

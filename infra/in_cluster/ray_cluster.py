@@ -24,7 +24,7 @@ from infra.in_cluster.job_objects import NAME, TPU
 from infra.in_cluster.queue import Place, Room, Rooms
 from infra.in_cluster.seat import NOWHERE, Seat
 from infra.kubernetes import Object
-from infra.spec import Name, Number, Spec, WholeNumber, pattern, problem
+from infra.spec import Because, Name, Number, Spec, WholeNumber, pattern, problem
 
 OLDEST = (2, 52)
 """The first Ray that asks for a token. Source: controllers/ray/utils/validation.go of ray-project/kuberay v1.7.0."""
@@ -100,6 +100,8 @@ class RayClusterSpec(Spec):
     head: RayHeadSpec = RayHeadSpec()
     workers: Annotated[dict[Name, RayWorkersSpec], Field(min_length=1)]
     """Groups of workers, by name."""
+    because: Because | None = None
+    """Why workers on accelerators stay when there is no work: a sentence, which such a cluster must have. (default: none)"""
     idle_seconds: Annotated[WholeNumber, Field(ge=10, le=86400)] = 60
     """After how long without work a worker goes."""
 

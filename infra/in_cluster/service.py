@@ -24,7 +24,7 @@ from infra.in_cluster.mounts import Folders
 from infra.in_cluster.service_objects import Place
 from infra.in_cluster.service_parts import Folder, ScaleSpec
 from infra.kubernetes import Object
-from infra.spec import Name, Number, Spec, WholeNumber, pattern, problem
+from infra.spec import Because, Name, Number, Spec, WholeNumber, pattern, problem
 from workloads.contract import ServeSettings
 from workloads.job import PROGRAMS, Program
 
@@ -94,6 +94,8 @@ class ServiceSpec(Spec):
     """Copies at least. Where there may be more, at least 1; 0 alone is a service that waits to be wanted, and holds no node."""
     max_replicas: Annotated[WholeNumber, Field(ge=0, le=10_000)] | None = None
     """Copies at most. (default: as many as at least)"""
+    because: Because | None = None
+    """Why copies on accelerators always stand: a sentence, which such a service must have. (default: none)"""
     scale_on: ScaleSpec | None = None
     """What more copies come for; needed where there may be more."""
     startup_seconds: Annotated[WholeNumber, Field(ge=10, le=7200)] = 600

@@ -12,9 +12,6 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import json
-import os
-import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from infra.errors import AccelformError, ExitCode
-from infra.local.engine.atomic import alive, write
-from infra.local.engine.call import call, export, failed
+from infra.local.engine.atomic import write
+from infra.local.engine.call import call, failed
 from infra.local.engine.events import name
 from infra.local.engine.find import Engine
+from infra.local.engine.state import read
 from infra.local.home import Home
+from infra.locked import Holder
 
 FindId = Callable[[str, Mapping[str, Any]], str | None]
 """Type token and inputs -> the id that such a resource has if it exists; empty where it surely does not; None where that cannot be told."""
@@ -42,24 +41,10 @@ class RecoverError(AccelformError):
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
-    """A file in the backend that says who works on a stack."""
-
-    path: Path
-    pid: int
-    user: str
-    host: str
-    since: str
-
-    def __str__(self) -> str:
-        return f"{self.user}@{self.host}, process {self.pid}, since {self.since}"
-
-
-@dataclass(frozen=True, slots=True)
 class Recovered:
     """What was found and mended; resources by URN."""
 
-    lifted: tuple[Lock, ...] = ()
+    lifted: tuple[Holder, ...] = ()
     adopted: tuple[str, ...] = ()
     """A create had begun, and the thing is there: it is in the state now."""
     absent: tuple[str, ...] = ()
@@ -93,7 +78,7 @@ def recover(
     forget: bool = False,
 ) -> Recovered:
     """
-    Mends a stack. Does nothing, in the time of one export, where nothing is pending. Killed itself, the next call goes on from there.
+    Mends a stack. Does nothing, at once, where nothing is pending. Killed itself, the next call goes on from there.
 
     Args:
         folder: Of the project, as for every call of the engine.
@@ -106,7 +91,7 @@ def recover(
     """
     lifted = tuple(lift(home, stack))
     env = home.env(engine)
-    state = export(stack, engine=engine, env=env, folder=folder)
+    state = read(home.state, stack)
     if state is not None and begun:
         creating = [{"type": "creating", "resource": resource} for resource in begun]
         state["deployment"]["pending_operations"] = [*_pending(state), *creating]
@@ -136,7 +121,7 @@ def recover(
         if done.returncode:
             raise failed(f"stack {stack}: what was in work cannot be looked at", done)
     note.unlink(missing_ok=True)
-    now = {(one["urn"], one.get("id")) for one in _resources(export(stack, engine=engine, env=env, folder=folder))}
+    now = {(one["urn"], one.get("id")) for one in _resources(read(home.state, stack))}
     return Recovered(
         lifted,
         adopted=tuple(urn for urn, number in creates.items() if (urn, number) in now),
@@ -145,7 +130,7 @@ def recover(
     )
 
 
-def lift(home: Home, stack: str) -> Iterator[Lock]:
+def lift(home: Home, stack: str) -> Iterator[Holder]:
     """
     Removes the locks of dead processes of this machine.
 
@@ -154,25 +139,20 @@ def lift(home: Home, stack: str) -> Iterator[Lock]:
     """
     for folder in sorted((home.state / ".pulumi" / "locks" / "organization").glob("*")):
         for path in sorted((folder / stack).glob("*")):
-            lock = _read(path)
+            lock = _read(path, stack)
             if lock is None:
                 continue
-            if lock.host != socket.gethostname():
-                raise RecoverError(
-                    f"stack {stack}: locked by {lock}, on another machine\n"
-                    f"  fix: wait for it; where it is known to be dead, `pulumi cancel --stack {stack}`, then try again"
-                )
-            if alive(lock.pid) and _is_pulumi(lock.pid):
-                raise RecoverError(f"stack {stack}: locked by {lock}, which is at work\n  fix: wait for it, or end it, then try again")
+            if lock.state != "dead":
+                raise RecoverError(f"{lock.line()}\n  fix: {lock.fix()}")
             path.unlink(missing_ok=True)
             yield lock
 
 
-def _read(path: Path) -> Lock | None:
+def _read(path: Path, stack: str) -> Holder | None:
     """A lock; None where it went away, or never came to be: a file that an engine was killed over while it wrote it, which goes."""
     try:
         said = json.loads(path.read_text(encoding="utf-8"))
-        return Lock(path, int(said["pid"]), str(said["username"]), str(said["hostname"]), str(said["timestamp"])[:19])
+        return Holder(stack, str(said["username"]), str(said["hostname"]), int(said["pid"]), str(said["timestamp"]), path.as_uri())
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):
@@ -182,17 +162,6 @@ def _read(path: Path) -> Lock | None:
         raise RecoverError(
             f"{path}: is a lock, and does not say whose\n  fix: make sure that no pulumi runs, then remove the file"
         ) from None
-
-
-def _is_pulumi(pid: int) -> bool:
-    """Numbers of processes come again: the one that has it now may be anything. One that is dead and not yet buried does not count."""
-    try:
-        _, _, rest = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").partition("(")
-        name, _, state = rest.rpartition(") ")
-    except OSError:  # no such folder on this system
-        done = subprocess.run(["ps", "-o", "state=,comm=", "-p", str(pid)], capture_output=True, text=True, check=False)
-        state, _, name = done.stdout.strip().partition(" ")
-    return not state.startswith("Z") and os.path.basename(name.strip()).startswith("pulumi")
 
 
 def adopt(state: Mapping[str, Any], find_id: FindId, *, stack: str, forget: bool = False) -> tuple[dict[str, Any], dict[str, str | None]]:

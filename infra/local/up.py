@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -14,19 +16,19 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
-from infra import apps_beside, stack_kinds, yaml_file
-from infra.apps import AppsSpec
+from infra import stack_kinds, yaml_file
 from infra.check import StackFile, stack_files
 from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
-from infra.local import project, recover, runs
+from infra.local import project, recover, refreshed, runs
 from infra.local.engine import atomic, build, events, find, plugin
-from infra.local.engine.call import call, export, failed
+from infra.local.engine import state as states
+from infra.local.engine.call import call, failed
 from infra.local.gcp import find as find_ids
 from infra.local.home import FOREIGN, Home
 from infra.provider.server import ProviderError
 from infra.refusals import NAMESPACE
-from infra.sandbox import process
+from infra.sandbox import emulated, process
 from infra.sandbox.endpoints import environment
 from infra.stack_file import FileSpec, check_stack_name
 
@@ -40,6 +42,8 @@ CONTROL = re.compile(r"\.accelform/(?:holds|rollouts|jobs)/(?P<stack>[^/.]+)[/.]
 """Holds and journals. See `names.holds`."""
 REFERENCE = "pulumi:pulumi:StackReference"
 BUCKET = "gcp:storage/bucket:Bucket"
+LOCKED = ("gcp:container/cluster:Cluster", "gcp:cloudrunv2/job:Job")
+"""Types that the provider does not delete while their own state says `deletionProtection`."""
 POOL = "accelform:node_pool:NodePool$gcp:container/nodePool:NodePool::"
 """What the URN of a pool with accelerators holds."""
 
@@ -68,8 +72,16 @@ class Progress(Protocol):
     def say(self, text: str) -> None:
         """One line that stays."""
 
-    def steps(self, title: str, *, lines: bool) -> AbstractContextManager[Callable[[events.Step], None]]:
-        """A bar for one update; with *lines*, logs get a line for each change."""
+    def steps(
+        self, title: str, *, lines: bool, ahead: Sequence[events.Step] = (), cloud: bool = False
+    ) -> AbstractContextManager[Callable[[events.Step], None]]:
+        """
+        A bar for one update; with *lines*, logs get a line for each change.
+
+        Args:
+            ahead: What would change, where a preview has said it.
+            cloud: Whether it is Google Cloud, whose clock is the real one.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,7 @@ def prepare(root: Path, stacks: Sequence[StackFile], progress: Progress, allow_r
     specs = {stack.stack: stack_kinds.load(stack.path) for stack in stacks}
     _check_before(specs, standing(Home.of(root)))
     _check_apps(stacks, specs, standing(Home.of(root)))
-    place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress)
+    place = _place(root, list(dict.fromkeys(spec.project for spec in specs.values())), progress.say)
     project.write(place.home, root, stacks, place.sandbox.base, allow_replace)
     project.write_pulumi(place.home, place.engine)
     for name, spec in specs.items():
@@ -139,15 +151,21 @@ def _check_apps(stacks: Sequence[StackFile], specs: Mapping[str, FileSpec], stan
     Raises:
         SpecError: The file of what stands there names what the region's file no longer has, or two stacks hold the same.
     """
-    apps = {stack: spec for stack, spec in specs.items() if isinstance(spec, AppsSpec)}
     paths = {one.stack: one.path for one in stacks}
+    inside = {stack: paths[stack] for stack, spec in specs.items() if spec.kind == "apps"}
     for folder in dict.fromkeys(path.parent for path in paths.values()):
         for one in stack_files([], folder):
             if one.stack in standing and one.stack not in paths and _lives_in(one.path) in specs:
-                apps[one.stack], paths[one.stack] = AppsSpec.load(one.path), one.path
+                inside[one.stack] = one.path
+    if not inside:
+        return  # what lives in clusters is the larger part of all imports
+    from infra import apps_beside
+    from infra.apps import AppsSpec
+
+    apps = {stack: AppsSpec.load(path) for stack, path in inside.items()}
     for stack, spec in apps.items():
         if found := list(apps_beside.problems(stack, spec, apps)):
-            raise SpecError(str(paths[stack]), found)
+            raise SpecError(str(inside[stack]), found)
 
 
 def _lives_in(path: Path) -> str:
@@ -203,23 +221,33 @@ def prepare_down(root: Path, stacks: Sequence[str], progress: Progress) -> Place
         MachineError: This machine lacks something.
         OwnerError: A stack's state is of the other cloud.
     """
-    place = _place(root, [], progress)
+    place = _place(root, [], progress.say)
     project.write(place.home, root, [], place.sandbox.base)
     for stack in stacks:
         _state(place, stack)
     return place
 
 
-def _place(root: Path, projects: Sequence[str], progress: Progress) -> Place:
+def prepare_preview(root: Path, projects: Sequence[str], say: Callable[[str], None]) -> Place:
+    """
+    What a look needs: nothing of the stacks is prepared.
+
+    Raises:
+        MachineError: This machine lacks something.
+    """
+    return _place(root, list(dict.fromkeys(projects)), say)
+
+
+def _place(root: Path, projects: Sequence[str], say: Callable[[str], None]) -> Place:
     home = Home.of(root)
     home.prepare()
     engine = build.ensure()
-    progress.say(f"engine: pulumi {engine.version}, {engine.path}")
+    say(f"engine: pulumi {engine.version}, {engine.path}")
     plugins = {package.name: plugin.placed(package, home.pulumi_home, engine) for package in plugin.EVERY}
     for name, one in plugins.items():
-        progress.say(f"{name} plugin: {one.kind} ({one.why})")
+        say(f"{name} plugin: {one.kind} ({one.why})")
     sandbox = process.start(home.sandbox, projects)
-    progress.say(f"sandbox: {sandbox.base}, in {home.sandbox}")
+    say(f"sandbox: {sandbox.base}, in {home.sandbox}")
     place = Place(home, engine, plugins["gcp"], sandbox)
     _notice_another(place)
     return place
@@ -232,6 +260,7 @@ def _notice_another(place: Place) -> None:
         for stack in standing(place.home):
             if not _note(place, stack).exists():  # one that is there says more
                 atomic.write(_note(place, stack), "[]")
+            atomic.write(_another(place, stack), "")
     atomic.write(known, now)
 
 
@@ -251,15 +280,17 @@ def up(place: Place, stack: str, progress: Progress, *, refresh: bool = False, a
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress))
     if refresh:
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at")
-    preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress)
+        refreshed.refresh(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    ahead: list[events.Step] = []
+    preview = _run(place, ["preview", "--policy-pack", PACK], stack, f"{stack}: preview", progress, seen=ahead.append)
     if preview.violations:
         raise PolicyError(f"stack {stack}: a rule does not hold, and nothing was made\n  " + "\n  ".join(preview.violations))
     _check(preview, f"stack {stack}: the preview failed, and nothing was made")
     check_replaced(stack, preview.replaced, allow_replace)
     if preview.changed:
         with _begun(place, stack) as note:
-            done = _run(place, ["up", "--yes", "--skip-preview", "--policy-pack", PACK], stack, f"{stack}: up", progress)
+            make = ["up", "--yes", "--skip-preview", "--policy-pack", PACK]
+            done = _run(place, make, stack, f"{stack}: up", progress, ahead=ahead)
             atomic.write(note, json.dumps(list(done.unsure.values())))
             _check(done, f"stack {stack}: the update stopped; what was made stays, and the next `accelform up` goes on from there")
         result.changes = done.changes
@@ -297,8 +328,10 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     """
     started = time.monotonic()
     result = Result(stack, recovered=recovered(place, stack, progress, env=GONE))
-    unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
-    _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    if any(one.get("protect") for one in _resources(place, stack)):
+        unprotect = ["state", "unprotect", "--all", "--yes", "--stack", stack]
+        _pulumi(place, unprotect, f"stack {stack}: its resources cannot be unprotected")
+    _unlock(place, stack)
     try:
         runs.end(place.sandbox, stack, progress.say)
     except ProviderError as error:
@@ -319,10 +352,34 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
     return result
 
 
+def _unlock(place: Place, stack: str) -> None:
+    """Takes the providers' own protection back, which is in the state alone: an update would ask the stack file."""
+    state = _state(place, stack) or {}
+    locked = [
+        values
+        for one in (state.get("deployment") or {}).get("resources") or []
+        for values in (one.get("inputs", {}), one.get("outputs", {}))
+        if one["type"] in LOCKED and values.get("deletionProtection")
+    ]
+    if not locked:
+        return
+    for values in locked:
+        values["deletionProtection"] = False
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump(state, file)
+        file.flush()
+        _pulumi(place, ["stack", "import", "--file", file.name, "--stack", stack], f"stack {stack}: its clusters cannot be unlocked")
+
+
 def _buckets(place: Place, stack: str) -> set[str]:
     """Buckets that a stack made, by its state."""
-    resources = (_state(place, stack) or {}).get("deployment", {}).get("resources", [])
-    return {one["outputs"]["name"] for one in resources if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+    found = _resources(place, stack)
+    return {one["outputs"]["name"] for one in found if one["type"] == BUCKET and not one.get("external") and "outputs" in one}
+
+
+def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
+    """What a stack's state holds."""
+    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
@@ -346,13 +403,18 @@ def _forget(place: Place, stack: str, buckets: Container[str]) -> None:
 
 def standing(home: Home) -> list[str]:
     """Stacks that the sandbox's backend knows."""
-    return sorted(path.name.removesuffix(".json") for path in (home.state / ".pulumi" / "stacks").glob("*/*.json"))
+    return sorted(path.stem for path in states.files(home.state))
 
 
 def left_over(place: Place) -> list[str]:
     """What stands in the sandbox though no stack is left: every service is asked."""
     found = process.ask(place.sandbox, "GET", "resources")["resources"]
     return [f"{one['service']}: {one['name']}" for one in found if not one["own"]]
+
+
+def clock(place: Place) -> float:
+    """Seconds since 1970 on the sandbox's own clock, which jumps over what Google Cloud takes minutes for."""
+    return dt.datetime.fromisoformat(process.ask(place.sandbox, "GET", "status")["time"]).timestamp()
 
 
 def shell(place: Place) -> dict[str, str | None]:
@@ -368,6 +430,7 @@ def shell(place: Place) -> dict[str, str | None]:
         "PATH": f"{place.home.bin}{os.pathsep}{variables['PATH']}",
         "PULUMI_OPTION_CWD": str(place.home.project),
         **environment(place.sandbox.base),
+        **emulated.environment(place.sandbox.base),  # `pulumi login gs://...` is then a bucket of the sandbox
     }
 
 
@@ -402,7 +465,7 @@ def check_stays(stack: str, recorded: Mapping[str, Any], spec: FileSpec) -> None
 
 def _state(place: Place, stack: str) -> dict[str, Any] | None:
     """The state of a stack, which is the sandbox's; None where the backend does not know the stack."""
-    state = export(stack, engine=place.engine, env=place.home.env(place.engine), folder=place.home.project)
+    state = states.read(place.home.state, stack)
     if state is not None:
         check_owner(stack, recorded(state), SANDBOX)
     return state
@@ -415,12 +478,21 @@ def _pulumi(place: Place, arguments: list[str], what: str, env: Mapping[str, str
         raise failed(what, done)
 
 
-def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = False, env: Mapping[str, str] | None = None) -> list[str]:
+def recovered(
+    place: Place,
+    stack: str,
+    progress: Progress,
+    *,
+    forget: bool = False,
+    allow_gone: bool = False,
+    env: Mapping[str, str] | None = None,
+) -> list[str]:
     """
     Mends what a killed run left, and says what that was.
 
     Args:
         forget: Whether what cannot be told is taken as not made.
+        allow_gone: Whether all that the state has may be gone.
         env: What the engine is told besides, such as `GONE`.
     """
     note = _note(place, stack)
@@ -437,7 +509,11 @@ def recovered(place: Place, stack: str, progress: Progress, *, forget: bool = Fa
     lines = done.lines()
     if note.exists():
         # The engine was stopped while the cloud went on: of some resource the state may say what is no longer so.
-        _pulumi(place, ["refresh", "--yes", "--skip-preview", "--stack", stack], f"stack {stack}: cannot be looked at", env)
+        another = _another(place, stack)
+        settings = {**place.home.env(place.engine), **(env or {})}
+        gone = allow_gone or another.exists() or env is not None  # what is taken away next may be gone
+        refreshed.refresh(stack, engine=place.engine, env=settings, folder=place.home.project, allow_gone=gone)
+        another.unlink(missing_ok=True)
         note.unlink()
         lines.append("looked at everything anew: the last run did not come to its end")
     for line in lines:
@@ -454,20 +530,38 @@ def _begun(place: Place, stack: str) -> Iterator[Path]:
     note.unlink()
 
 
+def _another(place: Place, stack: str) -> Path:
+    """A note that the sandbox is another one than the stack was made in: then everything may be gone."""
+    return place.home.folder / "begun" / f"{stack}.another"
+
+
 def _note(place: Place, stack: str) -> Path:
     return place.home.folder / "begun" / stack
 
 
 def _run(
-    place: Place, arguments: list[str], stack: str, title: str, progress: Progress, env: Mapping[str, str] | None = None
+    place: Place,
+    arguments: list[str],
+    stack: str,
+    title: str,
+    progress: Progress,
+    env: Mapping[str, str] | None = None,
+    *,
+    ahead: Sequence[events.Step] = (),
+    seen: Callable[[events.Step], None] = lambda _step: None,
 ) -> events.Outcome:
-    with progress.steps(title, lines=arguments[0] != "preview") as step:
+    with progress.steps(title, lines=arguments[0] != "preview", ahead=ahead) as step:
+
+        def take(one: events.Step) -> None:
+            seen(one)
+            step(one)
+
         return events.run(
             [*arguments, "--stack", stack],
             engine=place.engine,
             env={**place.home.env(place.engine), **(env or {})},
             folder=place.home.project,
-            step=step,
+            step=take,
         )
 
 

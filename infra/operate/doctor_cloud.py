@@ -71,6 +71,31 @@ Metric = TypeVar("Metric", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
+class SharedSubnet:
+    """A subnet that others own, most often of a Shared VPC's host project, and what of the stack uses it."""
+
+    name: str
+    """`projects/P/regions/R/subnetworks/S`."""
+    accounts: tuple[str, ...] = ()
+    """Email addresses of the stack's accounts that make machines in it."""
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Secondary ranges for pods and services, by cluster."""
+    clusters: tuple[str, ...] = ()
+    """Clusters that are made in it."""
+    groups: tuple[str, ...] = ()
+    """What is made by Google APIs' service agent: managed groups of machines."""
+    nodes: tuple[str, ...] = ()
+    """What the Cloud TPU API makes in it."""
+    granted: bool = False
+    """Whether the stack makes the grants on the subnet itself."""
+
+    @property
+    def host(self) -> str:
+        """Project of the subnet."""
+        return self.name.split("/")[1]
+
+
+@dataclass(frozen=True, slots=True)
 class CloudNeeds:
     """What a stack needs of its project."""
 
@@ -90,6 +115,16 @@ class CloudNeeds:
     """Id of each quota preference, by its name in the stack file."""
     is_foundation: bool = False
     """Whether it is what the project has once, and no region."""
+    callers: tuple[str, ...] = ()
+    """IAM members who are granted something, and are no accounts of the project."""
+    issuers: tuple[str, ...] = ()
+    """Whose tokens a workload identity pool takes."""
+    balancers: tuple[str, ...] = ()
+    """Load balancers that routes into a cluster make, as `compute.restrictLoadBalancerCreationForTypes` calls them."""
+    peered: tuple[str, ...] = ()
+    """What needs a peering of the network with Google's."""
+    shared: SharedSubnet | None = None
+    """The subnet of others that its machines stand in; None where the network is its own."""
 
     @property
     def machines(self) -> bool:
@@ -127,7 +162,7 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         connect: Makes the transport of each check. (default: over application default credentials)
         progress: Is told what is looked at, from the thread that looks.
     """
-    from infra.operate import account, capacity, policies, quota_requests, quotas, requests
+    from infra.operate import account, capacity, policies, quota_requests, quotas, requests, shared_vpc
 
     # Google's client tells every user of Python 3.11 of its end in 2027.
     warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
@@ -141,6 +176,8 @@ def inspect(needs: CloudNeeds, *, connect: Connect | None = None, progress: Call
         "accelerator types": capacity.accelerator_types,
         "queue": requests.dead_requests,
     }
+    if needs.shared:
+        checks["shared VPC"] = shared_vpc.shared_vpc
     if needs.quota_requests:
         checks["quota requests"] = quota_requests.quota_requests
     found = [Found("credentials", "ok", "a transport of the caller")]

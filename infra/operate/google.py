@@ -11,6 +11,7 @@ from typing import Any
 from infra import documents
 from infra.findings import Found
 from infra.operate.refused import RefusedError, explained
+from infra.provider import google_client
 
 TIMEOUT_SECONDS = 20
 RETRIES = 1
@@ -85,6 +86,7 @@ def _collection(api: str, version: str, words: tuple[str, ...]) -> Any:
     """
     if words:
         return getattr(_collection(api, version, words[:-1]), words[-1])()
+    google_client.quickly()
     import httplib2
     from googleapiclient.discovery import build, build_from_document
 
@@ -97,8 +99,12 @@ class Google:
     """Google's APIs, as one thread sees them."""
 
     def __init__(self, connect: Connect, project: str) -> None:
-        self._http = connect()
+        self._connect, self._http = connect, connect()
         self._project = project
+
+    def of(self, project: str) -> Google:
+        """The same, where what is looked at is another project's: who may not is told so of that one."""
+        return Google(self._connect, project)
 
     def call(self, api: str, version: str, method: str, **arguments: Any) -> dict[str, Any]:
         """

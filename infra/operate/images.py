@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from infra.errors import AccelformError, ExitCode, MachineError, Problem, SpecError, nearest
+from infra.provider import google_client
 from infra.provider.google import Google
 from infra.provider.server import ProviderError
 
@@ -175,8 +175,7 @@ class CloudBuild:
             BuildError: It did not end well.
             ProviderError: Cloud Build or Cloud Storage refused.
         """
-        # Google's client tells every user of Python 3.11 of its end in 2027.
-        warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
+        google_client.quickly()
         from googleapiclient.http import MediaInMemoryUpload
 
         source = archive(name, self._root)

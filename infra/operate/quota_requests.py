@@ -39,11 +39,15 @@ def read(google: Google, project: str) -> dict[str, QuotaAnswer]:
     """
     parent = f"projects/{project}/locations/global"
     every = google.items("cloudquotas", "v1", "projects.locations.quotaPreferences.list", "quotaPreferences", parent=parent, pageSize=100)
-    return {one.id: one for one in map(_answer, every)}
+    return {one.id: one for one in map(answer, every)}
 
 
-def _answer(body: dict[str, Any]) -> QuotaAnswer:
-    """Zeros are left out of Google's JSON; of what is granted, which is a message of its own, nothing means that there is none yet."""
+def answer(body: dict[str, Any]) -> QuotaAnswer:
+    """
+    One as Google answers it.
+
+    Zeros are left out of Google's JSON; of what is granted, which is a message of its own, nothing means that there is none yet.
+    """
     config = body.get("quotaConfig", {})
     where = ", ".join(f"{key}={value}" for key, value in sorted(body.get("dimensions", {}).items()))
     quota = f"{body.get('service', '')} {body.get('quotaId', '')}" + (f" ({where})" if where else "")

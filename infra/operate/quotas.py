@@ -12,7 +12,7 @@ from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import Any
 
-from infra.components.tpu_host import BOOT_DISK_TYPE
+from infra.catalog.tpu import BOOT_DISK_TYPE
 from infra.findings import Found
 from infra.operate import gpu_quotas, tpu_quotas
 from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, Need, together

@@ -29,6 +29,7 @@ def side_by_side(
     if len(ours) != 2:
         said = ", ".join(f"{one['id']} (version {one.get('modelVersionId')})" for one in ours) or "none"
         raise ProviderError(f"{endpoint}: two deployed models of this stack are compared; there are: {said}")
+    differ = len({one.get("displayName") for one in ours}) == 2
     moments = source.moments(start, end)
     sides = [
         versions.Side(
@@ -37,6 +38,7 @@ def side_by_side(
             readings.total(moments, live["id"], start),
             usd_per_hour(live, endpoint.split("/")[3]),
             (end - start) / 3600,
+            str(live.get("displayName", "")) if differ else "",
         )
         for live in ours
     ]

@@ -27,6 +27,8 @@ class Side:
     usd_per_hour: Decimal | None = None
     """Of all its replicas; None: unknown."""
     hours: float = 0.0
+    name: str = ""
+    """What the stack file calls it, where the other is called otherwise: two models may both be at version 1."""
 
     @property
     def usd_per_thousand(self) -> Decimal | None:
@@ -40,6 +42,7 @@ class Side:
         found = {f"p{percent}_ms": reading.latencies.percentile(percent) for percent in (50, 95)}
         return {
             "version": self.version,
+            "name": self.name,
             "deployed_model": self.id,
             "requests": reading.requests,
             "errors": reading.errors,
@@ -68,13 +71,17 @@ class Comparison:
         """In words."""
         return f"{self._errors()}; {self._latency()}"
 
+    @property
+    def _newer(self) -> str:
+        return self.new.name or "the new one"
+
     def _errors(self) -> str:
         if self.errors_p is None:
             return "errors: too little to compare"
         rates = [side.reading.errors / side.reading.requests for side in (self.old, self.new)]
         if self.errors_p >= CHANCE:
             return f"errors: no difference that is more than chance (p={self.errors_p:.2g})"
-        return f"errors: the new one fails {'more' if rates[1] > rates[0] else 'less'} (p={self.errors_p:.2g})"
+        return f"errors: {self._newer} fails {'more' if rates[1] > rates[0] else 'less'} (p={self.errors_p:.2g})"
 
     def _latency(self) -> str:
         if self.latency_p is None:
@@ -83,7 +90,7 @@ class Comparison:
             return f"latency: no difference that is more than chance (p={self.latency_p:.2g})"
         medians = [side.reading.latencies.percentile(50) for side in (self.old, self.new)]
         values = [0.0 if one is None else one.value for one in medians]
-        return f"latency: the new one is {'slower' if values[1] > values[0] else 'faster'} (p={self.latency_p:.2g})"
+        return f"latency: {self._newer} is {'slower' if values[1] > values[0] else 'faster'} (p={self.latency_p:.2g})"
 
 
 def compare(old: Side, new: Side) -> Comparison:

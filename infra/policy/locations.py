@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 Kind = Literal["region", "zone", "location"]
@@ -75,6 +76,7 @@ _HOST = re.compile(r"(?<![\w.-])([a-z0-9-]+?)-(?:aiplatform|[a-z]+)\.googleapis\
 _REGION = re.compile(r"[a-z]+-[a-z]+[0-9]+")
 
 
+@lru_cache(maxsize=4096)
 def kind_of(key: str) -> Kind | None:
     """What kind of place an input's name promises, whatever its case: `nodeLocations` and `zoneId` do, `timeZone` does not."""
     lowered = key.lower()
@@ -90,8 +92,11 @@ def kind_of(key: str) -> Kind | None:
 
 def referred(text: str) -> Iterator[tuple[str, str]]:
     """Every place that a string refers to, with what it is called: `("region", "us-east5")`."""
-    for kind, place in _REFERENCE.findall(text):
-        yield kind.lower(), place
+    if "/" in text:  # most texts are words, and the expressions are slow
+        for kind, place in _REFERENCE.findall(text):
+            yield kind.lower(), place
+    if "." not in text:
+        return
     for place in _REGISTRY.findall(text):
         yield "registry", place
     for host in _OLD_REGISTRY.findall(text):

@@ -12,6 +12,9 @@ OBJECT = re.compile(r"kubernetes:(?!helm\.sh/|yaml/|kustomize/)[^:]+/v[0-9][a-z0
 """Types of one object each. Charts are none: what is in them nobody sees before they are rendered; patches are a part of one."""
 
 
+_last: tuple[Declared, tuple[tuple[str, Mapping[str, Any]], ...]] | None = None
+
+
 def is_object(resource: Declared) -> bool:
     """Whether it is one object, which its inputs are the manifest of."""
     return not resource.existing and OBJECT.fullmatch(resource.type) is not None
@@ -19,8 +22,12 @@ def is_object(resource: Declared) -> bool:
 
 def pods(resource: Declared) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every pod spec in an object, with its path: whatever holds a list of containers is one, in kinds of any controller."""
-    if is_object(resource):
-        yield from _pods("", resource.inputs)
+    global _last
+    last = _last
+    if last is None or last[0] is not resource:
+        found = tuple(_pods("", resource.inputs)) if is_object(resource) else ()
+        _last = last = (resource, found)
+    yield from last[1]
 
 
 def containers(path: str, pod: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -35,7 +42,9 @@ def containers(path: str, pod: Mapping[str, Any]) -> Iterator[tuple[str, Mapping
 def _pods(path: str, value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if isinstance(value, Secret):
         value = value.value
-    if isinstance(value, Mapping):
+    if type(value) is str:
+        return
+    if type(value) is dict or isinstance(value, Mapping):
         if isinstance(value.get("containers"), list):
             yield path, value
             return

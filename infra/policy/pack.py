@@ -1,114 +1,140 @@
-"""The rules as a CrossGuard pack: per resource, mandatory, and with an explicit unknown."""
+"""
+The rules as a CrossGuard pack: per resource, mandatory, and with an explicit unknown.
+
+It speaks the engine's protocol itself. The SDK's own pack opens each resource once for each policy, drops the stack's configuration
+(pulumi-policy 1.21 with engine 3.274), shows secrets as if they were none, and raises where a policy reads what is not known yet, which
+turns a mandatory rule into a note.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import importlib
+import sys
+import threading
+from collections.abc import Collection
+from concurrent import futures
 from typing import Any
 
-import pulumi
-import pulumi.runtime
-import pulumi_policy.policy
-import pulumi_policy.secret
-from pulumi_policy import EnforcementLevel, PolicyPack, ReportViolation, ResourceValidationArgs, ResourceValidationPolicy, Severity
-from pulumi_policy.policy import _PolicyAnalyzerServicer
-from pulumi_policy.proxy import _is_unknown
+import grpc
+from google.protobuf import empty_pb2
 
-from infra.catalog import confirmed
-from infra.declared import UNKNOWN, Declared, Secret
-from infra.policy import excepted
-from infra.policy.rule import Rule, find
-from infra.policy.rules import RULES
+from infra import wire
+from infra.declared import Declared
+from infra.policy.protocol import analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
+from infra.policy.rule import Rule, broken
+from infra.policy.rules import RULES, same_region
+from infra.policy.said import Said
 
 NAME = "accelform"
+VERSION = "1.0.0"
+MESSAGE_BYTES = 400 * 1024 * 1024
+"""Longest message, which is the engine's own limit: a stack's resources come in one."""
+ACCELERATORS = frozenset({"tpu_slices", "gpu_vms", "node_pools", "jobs"})
+"""Keys of what the catalogue judges."""
+NO_REGION = "accelform:region: is not set: without it nothing can be held to one region"
+
+
+class Pack(analyzer_pb2_grpc.AnalyzerServicer):
+    """Answers the engine, resource by resource: policies over a whole stack run only after it was made."""
+
+    def __init__(self) -> None:
+        self._region = ""
+        self._said = Said()
+        self._levels: dict[str, int] = {}
+
+    def ConfigureStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        """The stack's configuration, which holds its region and what its file overrules by name."""
+        prefix = "accelform:"
+        config = {key.removeprefix(prefix): text for key, text in request.config.items() if key.startswith(prefix)}
+        self._region = config.get("region", "")
+        self._said = Said.parse(config)
+        threading.Thread(target=warm, args=(frozenset(config),), daemon=True).start()
+        return analyzer_pb2.AnalyzerStackConfigureResponse()
+
+    def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        """What `--policy-pack-config` says: how a rule is enforced."""
+        self._levels = {name: one.enforcementLevel for name, one in request.policyConfig.items()}
+        return empty_pb2.Empty()
+
+    def Analyze(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        resource = Declared(request.type, request.name, wire.fields(request.properties), request.urn, protect=request.options.protect)
+        found = [(rule, f"{one}\n  fix: {rule.remediation}") for rule, one in broken(resource, self._region, self._said)]
+        if not self._region:
+            found = [(same_region.RULE, NO_REGION), *((rule, said) for rule, said in found if rule is not same_region.RULE)]
+        diagnostics = [_diagnostic(rule, said, self._level(rule)) for rule, said in found]
+        return analyzer_pb2.AnalyzeResponse(diagnostics=[one for one in diagnostics if one.enforcementLevel != analyzer_pb2.DISABLED])
+
+    def AnalyzeStack(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return analyzer_pb2.AnalyzeResponse()
+
+    def Remediate(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return analyzer_pb2.RemediateResponse()
+
+    def GetAnalyzerInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return analyzer_pb2.AnalyzerInfo(
+            name=NAME,
+            version=VERSION,
+            supportsConfig=True,
+            policies=[
+                analyzer_pb2.PolicyInfo(
+                    name=rule.name,
+                    description=rule.description,
+                    enforcementLevel=analyzer_pb2.MANDATORY,
+                    policy_type=analyzer_pb2.POLICY_TYPE_RESOURCE,
+                    severity=_severity(rule),
+                    remediation_steps=rule.remediation,
+                )
+                for rule in RULES
+            ],
+        )
+
+    def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 - the RPC's name
+        return plugin_pb2.PluginInfo(version=VERSION)
+
+    def _level(self, rule: Rule) -> Any:
+        """As configured. Nothing here is mended, so that what should be is refused."""
+        level = self._levels.get(rule.name, analyzer_pb2.MANDATORY)
+        return analyzer_pb2.MANDATORY if level == analyzer_pb2.REMEDIATE else level
+
+
+def warm(keys: Collection[str]) -> None:
+    """Loads what a stack with these keys needs while the engine starts the program: else its first machine would wait for it."""
+    if "jobs" in keys:
+        importlib.import_module("infra.job_plan")
+    if not ACCELERATORS.isdisjoint(keys):
+        from infra.catalog import fits_tpu, gpu_zones, zones
+
+        for table in (fits_tpu.machines, gpu_zones.every, zones.every):
+            table()
+    if "region_stack" in keys:  # what lives in a cluster
+        from infra.catalog.manifests import faults
+
+        faults({})
+
+
+def _diagnostic(rule: Rule, said: str, level: Any) -> Any:
+    return analyzer_pb2.AnalyzeDiagnostic(
+        policyName=rule.name,
+        policyPackName=NAME,
+        policyPackVersion=VERSION,
+        message=f"{rule.description}\n{said}",
+        description=rule.description,
+        enforcementLevel=level,
+        severity=_severity(rule),
+    )
+
+
+def _severity(rule: Rule) -> Any:
+    return analyzer_pb2.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.upper()}")
 
 
 def main() -> None:
     """Serves the pack until the engine ends it."""
-    keep_stack_config()
-    keep_secrets()
-    PolicyPack(NAME, policies=[policy(rule) for rule in RULES], enforcement_level=EnforcementLevel.MANDATORY)
-
-
-def keep_stack_config() -> None:
-    """
-    Makes the stack's configuration readable in policies. The engine sends it with ConfigureStack; the SDK keeps the tags of that
-    request and drops the rest (pulumi-policy 1.21), and the environment variable that it reads instead is no longer set (engine 3.274).
-    """
-    drops = _PolicyAnalyzerServicer.ConfigureStack
-
-    def keeps(servicer: Any, request: Any, context: Any) -> Any:
-        for key, value in request.config.items():
-            pulumi.runtime.set_config(key, value)
-        return drops(servicer, request, context)
-
-    _PolicyAnalyzerServicer.ConfigureStack = keeps
-
-
-def keep_secrets() -> None:
-    """Lets rules see which values are secret: the SDK opens them before a policy reads them, and a message might show one."""
-    opens = pulumi_policy.policy.deserialize_properties
-
-    def keeps(props: Any, proxy_secrets: bool = True) -> Any:
-        return opens(props, True)
-
-    pulumi_policy.policy.deserialize_properties = keeps
-
-
-def policy(rule: Rule) -> ResourceValidationPolicy:
-    """A rule as a policy of one resource: policies over a whole stack run only after it was made."""
-    return ResourceValidationPolicy(
-        name=rule.name,
-        description=rule.description,
-        validate=validation(rule),
-        enforcement_level=EnforcementLevel.MANDATORY,
-        remediation_steps=rule.remediation,
-        severity=Severity(rule.severity),
-    )
-
-
-def validation(rule: Rule) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        config = pulumi.Config("accelform")
-        region = config.get("region")
-        if not region and rule.name == "same-region":
-            report("accelform:region: is not set: without it nothing can be held to one region", None)
-            return
-        resource = declared(args)
-        if next(rule.find(resource, region or ""), None) is None:  # most resources: what overrules a finding is read for one only
-            return
-        if excepted.covers(excepted.parse(config.get("exceptions")), rule.name, args.name, excepted.this_day()):
-            return
-        for broken in find(rule, resource, region or "", confirmed.parse(config.get("confirmed"))):
-            report(f"{broken}\n  fix: {rule.remediation}", None)
-
-    return validate
-
-
-def declared(args: ResourceValidationArgs) -> Declared:
-    """The engine's resource in the neutral form."""
-    return Declared(type=args.resource_type, name=args.name, inputs=_mapping(args.props), urn=args.urn, protect=args.opts.protect)
-
-
-def _mapping(props: Mapping[str, Any]) -> dict[str, Any]:
-    value = plain(props)
-    return value if isinstance(value, dict) else {}
-
-
-def plain(value: Any) -> Any:
-    """
-    A property as plain data. Reading an unknown through the SDK's proxies raises, which would turn a mandatory rule into a note:
-    so the proxies are opened, and what is unknown says so.
-    """
-    # The proxies keep what they guard under this name, and hand it out for no other.
-    target = getattr(value, f"_{type(value).__name__.lstrip('_')}__target", None)
-    if target is not None:
-        return plain(target)
-    if isinstance(value, pulumi_policy.secret.Secret):
-        return Secret(plain(value.value))
-    if isinstance(value, Mapping):
-        return {key: plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return UNKNOWN if _is_unknown(value) else value
+    options = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", MESSAGE_BYTES)]
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=4), options=options)
+    analyzer_pb2_grpc.add_AnalyzerServicer_to_server(Pack(), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    sys.stdout.write(f"{port}\n")
+    sys.stdout.flush()
+    threading.Event().wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from infra.declared import Declared
 from infra.planned_jobs import PATH, RUN_JOB, nodes
@@ -25,7 +26,7 @@ def with_queued(find: Find) -> Find:
         for one in asked(resource):
             for broken in find(one.node, region):
                 path = broken.path if broken.path == "zone" else f"{one.path}.{broken.path}"
-                at = Broken(path, broken.message, broken.verdicts)
+                at = replace(broken, path=path)
                 if str(at) not in seen:
                     seen.add(str(at))
                     yield at
@@ -36,4 +37,4 @@ def with_queued(find: Find) -> Find:
 def _planned(find: Find, resource: Declared, region: str) -> Iterator[Broken]:
     for what, node in nodes(resource):
         for broken in find(node, region):
-            yield Broken(PATH, f"a node as {what}: {broken}", broken.verdicts)
+            yield replace(broken, path=PATH, message=f"a node as {what}: {broken}")

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from infra.declared import Declared
 from infra.policy.excepted import Excepted, covers, this_day
+from infra.policy.said import Said
 
 if TYPE_CHECKING:
-    from infra.catalog.confirmed import Confirmation
     from infra.catalog.fits import Verdict
 
 Severity = Literal["low", "medium", "high", "critical"]
+NOTHING = Said()
+"""A stack that overrules nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class Broken:
     message: str
     verdicts: tuple[Verdict, ...] = ()
     """What the catalogue says, where the rule does no more than say it: words of the stack file that overrule one of them are enough."""
+    reason_at: str = ""
+    """Where the stack file may say why, where a reason is enough: `tpu_slices.try`. Empty where none is."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
@@ -54,32 +58,39 @@ class Finding:
     path: str
     message: str
     fix: str
+    reason_at: str = ""
+    """Where the stack file may say why instead; empty where no reason is enough."""
 
 
-def find(rule: Rule, resource: Declared, region: str, confirmations: Sequence[Confirmation]) -> Iterator[Broken]:
-    """Where a resource breaks a rule, less what the stack file confirms by name."""
-    from infra.catalog.confirmed import covers
-
-    if resource.existing and not rule.of_others:
-        return
-    for broken in rule.find(resource, region):
-        if not any(covers(confirmations, verdict) for verdict in broken.verdicts):
-            yield broken
-
-
-def check(
-    resources: Iterable[Declared], region: str, confirmations: Sequence[Confirmation] = (), exceptions: Sequence[Excepted] = ()
-) -> list[Finding]:
-    """Every finding of every rule, in the order of the resources."""
+def broken(resource: Declared, region: str, said: Said) -> Iterator[tuple[Rule, Broken]]:
+    """Where a resource breaks which rule, less what the stack file confirms, gives a reason for, or excepts today."""
     from infra.policy.rules import RULES
 
-    found = [
-        Finding(rule.name, resource.name, resource.urn, broken.path, broken.message, rule.remediation)
+    for rule in RULES:
+        if resource.existing and not rule.of_others:
+            continue
+        for one in rule.find(resource, region):
+            if not _overruled(one, said) and not covers(said.exceptions, rule.name, resource.name, this_day()):
+                yield rule, one
+
+
+def _overruled(one: Broken, said: Said) -> bool:
+    if one.reason_at:
+        return one.reason_at in said.reasons
+    if not one.verdicts or not said.confirmations:
+        return False
+    from infra.catalog.confirmed import covers as confirms
+
+    return any(confirms(said.confirmations, verdict) for verdict in one.verdicts)
+
+
+def check(resources: Iterable[Declared], region: str, said: Said = NOTHING) -> list[Finding]:
+    """Every finding of every rule, in the order of the resources."""
+    return [
+        Finding(rule.name, resource.name, resource.urn, one.path, one.message, rule.remediation, one.reason_at)
         for resource in resources
-        for rule in RULES
-        for broken in find(rule, resource, region, confirmations)
+        for rule, one in broken(resource, region, said)
     ]
-    return parted(found, exceptions)[0]
 
 
 def parted(found: Iterable[Finding], exceptions: Sequence[Excepted]) -> tuple[list[Finding], list[Finding]]:

@@ -5,6 +5,7 @@ user cancels.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -23,11 +24,22 @@ CALL_SECONDS = 60.0
 IDEMPOTENT = ("GET", "PUT", "PATCH", "DELETE")
 
 
+OF_PROJECT = re.compile(
+    r"(?:resource|not found:) '?projects/[^/'\s]+'?(?: was not found|\.?$)|project:? '?\S+?'? (?:was )?not found|not found or deleted"
+    r"|unknown project",
+    re.IGNORECASE,
+)
+"""Words of a 404 that is of the project itself.
+Source: answers of Compute Engine, GKE and Resource Manager in public issues, read 2026-12."""
+FORBIDDEN, NOT_THERE = 403, 404
+
+
 class GoogleError(ProviderError):
     """Google refused. The words are Google's, the form is the official provider's."""
 
     def __init__(self, code: int, message: str, reason: str = "") -> None:
-        self.code = code
+        # Where the project is not there nothing in it can be looked at: it is not gone, and a refresh must not take it out of the state.
+        self.code = FORBIDDEN if code == NOT_THERE and OF_PROJECT.search(message) else code
         self.reason = reason
         super().__init__(f"googleapi: Error {code}: {message}{f', {reason}' if reason else ''}")
 

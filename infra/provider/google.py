@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +20,8 @@ from typing import Any
 
 import httpx
 
+from infra import documents
+from infra.provider import google_client
 from infra.provider.calls import CALL_SECONDS, Calls, GoogleError, OperationError, UnclearError, object_of, response_of
 from infra.provider.server import ProviderError
 
@@ -137,6 +138,24 @@ class Google(Calls):
             raise self.refusal(answer)
         return object_of(answer)
 
+    def read(self, host: str, path: str) -> dict[str, Any] | None:
+        """
+        What stands at an address that no document has, such as an object of a cluster's API; None where there is none.
+
+        Raises:
+            GoogleError: The answer was a refusal.
+            ProviderError: No answer came.
+        """
+        root = f"{self.settings.sandbox.rstrip('/')}/{host}" if self.settings.sandbox else f"https://{host}"
+        address = f"{root}/{path}"
+        request = SimpleNamespace(method="GET", uri=address, headers={})
+        try:
+            return object_of(self.sent("GET", address, lambda: self._http.get(address, headers=self._headers(request))))
+        except GoogleError as error:
+            if error.code == NOT_THERE:
+                return None
+            raise
+
     def finished(self, api: str, operation: dict[str, Any], *, place: str = "", seconds: float | None = None) -> dict[str, Any]:
         """
         What a long-running operation ends with.
@@ -246,15 +265,14 @@ def _collection(name: str, version: str, root: str, words: tuple[str, ...]) -> A
 @cache
 def _service(name: str, version: str, root: str) -> Any:
     """Google's client of one API at an address. The address of the document is replaced, the path below it stays."""
-    # Of Python 3.11's end, at the first import of Google's client: nothing that a user of a command could change.
-    warnings.filterwarnings("ignore", "You are using a Python version", FutureWarning)
+    google_client.quickly()
     import httplib2
-    from googleapiclient.discovery import build
+    from googleapiclient.discovery import build_from_document
     from googleapiclient.discovery_cache import get_static_doc
 
-    below = json.loads(get_static_doc(name, version))["servicePath"]
-    options = {"api_endpoint": root + below}
-    return build(name, version, http=httplib2.Http(), static_discovery=True, cache_discovery=False, client_options=options)
+    own = documents.find(f"{name}.{version}")  # one that the client does not bring
+    document = json.loads(own.read_text(encoding="utf-8") if own else get_static_doc(name, version))  # megabytes: read once
+    return build_from_document(document, http=httplib2.Http(), client_options={"api_endpoint": root + document["servicePath"]})
 
 
 def _at(uri: str, root: str) -> str:

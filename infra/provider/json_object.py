@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from infra.provider import google_client
 from infra.provider.calls import ATTEMPTS, FIRST_BACKOFF_SECONDS, GoogleError, UnclearError
 from infra.provider.google import NOT_THERE, Google
 from infra.provider.server import ProviderError
@@ -73,6 +74,7 @@ class JsonObject:
             ChangedError: It is not.
             UnclearError: Whether it was written is not known.
         """
+        google_client.quickly()
         from googleapiclient.http import MediaInMemoryUpload
 
         data = json.dumps(content, indent=1, sort_keys=True).encode()

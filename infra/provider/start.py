@@ -27,5 +27,9 @@ def lightly() -> None:
         package.__path__ = list(spec.submodule_search_locations)
         package.__spec__ = spec
         sys.modules[name] = package
-    # httpx asks for its command line, and does without where there is none.
+    without_command_line()
+
+
+def without_command_line() -> None:
+    """httpx asks for its command line when it is imported, and does without where there is none."""
     sys.modules["httpx._main"] = None  # type: ignore[assignment]

@@ -45,11 +45,11 @@ def _tile(name: str, value: str, note: str, *, bad: bool) -> Html:
 
 
 def _rules(checked: Checked) -> Iterator[Html]:
-    from infra.policy.rules import RULES
+    from infra.policy.stack_rules import every
 
     yield h("h3", "Rules")
     rows = []
-    for rule in RULES:
+    for rule in every():
         count = sum(finding.rule == rule.name for finding in checked.findings)
         said = _count(count) if count else "holds"
         rows.append(row(rule.name, cell(h("span", said, class_="mark no" if count else "mark yes")), cell(rule.description)))
@@ -73,10 +73,10 @@ def _unknown(estimate: Estimate) -> Iterator[Html]:
 
 
 def _budgets(checked: Checked) -> Iterator[Html]:
-    from infra.cost.headroom import headroom, lines
+    from infra.cost.headroom import lines
 
     yield h("h3", "Budgets")
-    for one in headroom(checked.estimate, checked.budgets):
+    for one in checked.headroom:
         over = "over" if one.over in ("yes", "may be") else None
         yield h("ul", *(h("li", line.strip(), class_=over) for line in lines([one])))
 

@@ -28,7 +28,7 @@ from urllib.parse import parse_qsl
 
 import uvicorn
 
-from infra.sandbox import executions, process, servers
+from infra.sandbox import emulated, executions, process, servers
 from infra.sandbox.clock import Clock, rfc3339
 from infra.sandbox.cloud import Answer, Cloud, Request
 from infra.sandbox.faults import Fault, LostError
@@ -119,12 +119,13 @@ class Server:
         """Any call of Google's APIs."""
         sent = dict(scope["headers"])
         host, _, path = scope["raw_path"].decode("latin-1").lstrip("/").partition("/")
+        host, path, query = emulated.asked(scope["method"], host, path, _query(scope["query_string"]))
         answer = self.cloud.handle(
             Request(
                 http=scope["method"],
                 host=host,
                 path=path,
-                query=_query(scope["query_string"]),
+                query=query,
                 content=content,
                 content_type=sent.get(b"content-type", b"application/json").decode("latin-1"),
                 headers={name: sent[name.encode()].decode("latin-1") for name in READ if name.encode() in sent},

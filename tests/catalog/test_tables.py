@@ -29,6 +29,7 @@ KEYS = {
     "local_ssds": ("machine_type", "accelerator_type"),
     "machine_prices": ("item", "region", "provisioning"),
     "transfer": ("service", "path", "continent"),
+    "usual_times": ("type", "operation"),
     "vertex_machines": ("machine_type", "accelerator"),
     "vertex_markup": ("machines", "region", "use"),
     "vertex_regions": ("accelerator", "region"),
@@ -48,7 +49,7 @@ COLLECTION = Path(__file__).parents[3] / "shared" / "data"
 
 IMPORT = (
     "import csv, sys, time; from infra.catalog import accelerator, ages, alternatives, ask, cards, egress, fx, gpu, gpu_machines, gpu_zones, "
-    "machine_prices, machine_size, named, peak, places, prices, services, table_file, tables, things, tpu, vertex, vertex_prices, zones; "
+    "machine_prices, machine_size, named, peak, places, prices, services, table_file, tables, things, tpu, usual_times, vertex, vertex_prices, zones; "
 )
 LOAD = (
     "places.regions(); tpu.chips(); tpu.shapes(); tpu.single_hosts(); tpu.wrong_names(); zones.in_zone(''); prices.price('logging', 'us-east5'); "
@@ -57,6 +58,7 @@ LOAD = (
     "vertex.machines(); vertex.regions(); accelerator.accelerators(); egress.tiers('us-east5'); egress.between('us-east5', 'us-east1'); "
     "fx.rates(); vertex_prices.vertex_hour('g2-standard-4', 'us-central1', 'training'); "
     "alternatives.rentals(); peak.peaks(); services.row('cloud-run', 'us-east5'); machine_size.size('ct6e-standard-8t'); "
+    "usual_times.usual('gcp:container/cluster:Cluster', 'create'); "
 )
 
 

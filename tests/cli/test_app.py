@@ -58,7 +58,7 @@ def test_doctor_cloud_without_credentials_ends_with_the_clouds_code(
     monkeypatch.setattr(google.auth, "default", none)
     data = accelform("doctor", "--cloud", "us-east5", "--json").data
     assert data["exit_code"] == 6
-    assert any(one["about"] == "project tw-shop-ml, for stack us-east5" for one in data["findings"])
+    assert any(one["about"] == "project tw-shop-dev, for stack us-east5" for one in data["findings"])
 
 
 def test_machines_get_json_where_a_command_is_refused(accelform: Accelform) -> None:

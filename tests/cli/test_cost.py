@@ -28,6 +28,7 @@ def repository(
         monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    base["accelform:budgets"] = {"monthly": {"amount": "350 USD"}}
     stack_file(base | {"accelform:tpu_slices": {"eval": a_slice}}, "try")
     stack_file(base, "old")
     stack_file(base | {"accelform:region": "nowhere"}, "bad")
@@ -229,7 +230,7 @@ def test_actual_holds_the_bill_against_the_estimate(accelform: Accelform, bill: 
     assert f"reads 52.0 MB of {TABLE}" in ran.err
     for expected in ("invoice of 2024-11", "within the estimate", "no label", "-3.00", "explained: 100 %", "TPU v6e chip hour"):
         assert expected in ran.out
-    assert [one["parameterValue"]["value"] for one in asked[1]["queryParameters"]] == ["tw-shop-ml", "202411", "2024-11-01", "2024-11-30"]
+    assert [one["parameterValue"]["value"] for one in asked[1]["queryParameters"]] == ["tw-shop-dev", "202411", "2024-11-01", "2024-11-30"]
     assert f"FROM `{TABLE}`" in asked[1]["query"]
 
 

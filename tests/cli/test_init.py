@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from infra import stack_kinds
+
 Accelform = Callable[..., Any]
 LEAST = [
     "init",
@@ -16,9 +18,9 @@ LEAST = [
     "--region=us-east5",
     "--environment=dev",
     "--owner=ml-team",
-    "--monthly-limit=350 USD",
+    "--monthly-limit=3500 USD",
 ]
-SLICE = ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited"]
+SLICE = ["--run=v6e-1", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited", "--because=it is tried on"]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_writes_a_file_that_passes(more: list[str], accelform: Accelform, tmp_pa
         ["--region=taiwan"],
         ["--owner=ML: team\n  x"],
         ["--monthly-limit=350"],
-        ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited"],
+        ["--run=v5e-4", "--zone=us-east5-a", "--provisioning=spot", "--max-run-minutes=unlimited", "--because=it is"],
         ["--run=endpoint", "--callers=allUsers"],
         ["--stack=Prod_1"],
         ["--zone=us-east5-a"],
@@ -65,6 +67,42 @@ def test_fails_on_a_wrong_answer_and_writes_nothing(wrong: list[str], accelform:
     ran = accelform(*LEAST, "--run=nothing", *wrong, "--stacks", str(tmp_path))
     assert ran.code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_writes_each_kind_of_file(accelform: Accelform, tmp_path: Path) -> None:
+    """A region with a cluster, what lives in it with all that the region's file says, and what the project has once: each passes."""
+    folder = ["--stacks", str(tmp_path)]
+    assert accelform(*LEAST, "--run=cluster", *folder).code == 0
+    assert accelform("init", "--yes", "--kind=apps", "--region-stack=us-east5", *folder).code == 0
+    assert accelform(*LEAST, "--kind=foundation", "--notify=email:ml@shop.example", *folder).code == 0
+    for stack, kind in (("us-east5", "region"), ("us-east5-apps", "apps"), ("foundation", "foundation")):
+        path = tmp_path / f"Pulumi.{stack}.yaml"
+        assert stack_kinds.kind_of(path) == kind
+        assert accelform("check", str(path)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        (["--kind=cluster"], "--kind"),
+        (["--kind=Apps"], "--kind"),
+        (["--kind=apps"], "--region-stack"),
+        (["--kind=apps", "--region-stack=nowhere"], "--region-stack"),
+        (["--kind=apps", "--region-stack=../x"], "x"),
+        (["--kind=apps", "--region-stack=bare"], "--region-stack"),
+        (["--kind=apps", "--region-stack=bare", "--owner=ml-team"], "--owner"),
+        ([*LEAST[2:], "--run=nothing", "--region-stack=bare"], "--region-stack"),
+        ([*LEAST[2:], "--kind=foundation", "--run=endpoint", "--callers=none"], "--run"),
+    ],
+    ids=str,
+)
+def test_fails_on_what_a_kind_does_not_have(said: list[str], path: str, accelform: Accelform, tmp_path: Path) -> None:
+    """It says which option is wrong, and writes nothing."""
+    accelform(*LEAST, "--run=nothing", "--stack=bare", "--stacks", str(tmp_path))
+    ran = accelform("init", "--yes", *said, "--stack=other", "--stacks", str(tmp_path))
+    assert ran.code == 2
+    assert path in ran.err
+    assert [one.name for one in tmp_path.iterdir()] == ["Pulumi.bare.yaml"]
 
 
 def test_fails_on_all_missing_answers_at_once(accelform: Accelform, tmp_path: Path) -> None:

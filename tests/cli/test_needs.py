@@ -26,7 +26,7 @@ def wants(base: dict[str, Any], stack_file: Callable[..., Path]) -> Wants:
 
     def of(**pools: dict[str, Any]) -> CloudNeeds:
         pools = {name: {"cluster": "shop", **one} for name, one in pools.items()}
-        return needs(StackSpec.load(stack_file(base | CENTRAL | {"accelform:clusters": CLUSTER, "accelform:node_pools": pools})))
+        return needs(StackSpec.load(stack_file(base | CENTRAL | {"accelform:clusters": CLUSTER, "accelform:node_pools": pools})), "try")
 
     return of
 
@@ -74,7 +74,7 @@ def test_what_waits_in_a_queue_is_flex_start(wants: Wants) -> None:
 
 def test_a_job_wants_each_of_its_tries_and_stands_in_none() -> None:
     """Every zone in every way, once at a time."""
-    found = needs(StackSpec.load(Path(__file__).parents[2] / "docs" / "examples" / "Pulumi.jobs.yaml"))
+    found = needs(StackSpec.load(Path(__file__).parents[2] / "docs" / "examples" / "Pulumi.jobs.yaml"), "jobs")
     tries = {(one.name, one.zone, one.provisioning, one.chips, one.hosts) for one in found.tpus}
     assert tries == {
         ("nightly", "us-east5-a", "spot", 4, 1),
@@ -98,7 +98,7 @@ def test_a_job_on_gpus_wants_its_machine(base: dict[str, Any], stack_file: Calla
     }
     job |= {"data": {"clicks": "clicks/", "pictures": "pictures/"}}
     jobs = {"here": job | {"zones": ["us-central1-a"]}, "there": job | {"way": "vertex"}}
-    found = needs(StackSpec.load(stack_file(base | CENTRAL | {"accelform:images": {"runner": image}, "accelform:jobs": jobs})))
+    found = needs(StackSpec.load(stack_file(base | CENTRAL | {"accelform:images": {"runner": image}, "accelform:jobs": jobs})), "try")
     assert found.gpus == (
         GpuNeed("here", "g2-standard-8", "nvidia-l4", 1, False, "us-central1-a", "spot", "pd-balanced", key="jobs.zones", stands=False),
     )

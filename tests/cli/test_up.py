@@ -51,6 +51,18 @@ def test_fails_on_a_wrong_stack_file_before_anything_starts(
     assert process.running(Home.of(checkout).sandbox) is None
 
 
+def test_fails_on_a_month_over_its_budget_before_anything_starts(
+    accelform: Accelform, checkout: Path, base: dict[str, Any], a_slice: dict[str, Any], stack_file: Callable[..., Path]
+) -> None:
+    """The engine sees no whole stack before it has made it."""
+    base["accelform:budgets"] = {"monthly": {"amount": "350 USD"}}
+    ran = accelform("up", str(stack_file(base | {"accelform:tpu_slices": {"eval": a_slice}})))
+    assert ran.code == 3
+    assert "stack try: a rule does not hold, and nothing was made" in ran.err
+    assert "monthly: within-budget: budgets.monthly.amount: 946." in ran.err
+    assert process.running(Home.of(checkout).sandbox) is None
+
+
 def test_down_of_nothing_is_done_at_once(accelform: Accelform, checkout: Path) -> None:
     ran = accelform("down")
     assert ran.code == 0

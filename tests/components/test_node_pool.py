@@ -388,7 +388,7 @@ def test_every_rule_holds_of_what_is_declared(said: Said, looked_at: Callable[..
     several = {
         "gpu": L4,
         "slice": {"accelerator_type": "v5litepod-16", "zones": ["us-central1-a"], "provisioning": "spot", "autoscale": {}},
-        "iron": {"accelerator_type": "tpu7x-16", "zones": ["us-central1-c"], "provisioning": "on-demand"},
+        "iron": {"accelerator_type": "tpu7x-16", "zones": ["us-central1-c"], "provisioning": "on-demand", "because": "one reason"},
         "queued": {"machine_type": "a3-highgpu-8g", "provisioning": "queued-provisioning", "autoscale": {"max": 2}},
     }
     assert looked_at(said(clusters=clusters, **several)).findings == []

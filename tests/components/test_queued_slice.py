@@ -12,6 +12,7 @@ from infra.collect import collect
 from infra.cost.estimate import estimate
 from infra.errors import SpecError
 from infra.policy.rule import check
+from infra.policy.said import Said
 from infra.program import declare
 from infra.stack import StackSpec
 
@@ -36,7 +37,7 @@ def test_it_waits_for_nat_and_grants_keeps_every_rule_and_has_a_price(
     }
     assert len(needed) == 6
     assert needed <= set(by_name["QueuedResource", "eval"].dependencies)
-    assert check(declared, spec.region) == []
+    assert check(declared, spec.region, Said(reasons={"tpu_slices.eval": "it is tried on"})) == []
     (line,) = [line for line in estimate(declared, spec.usage, region=spec.region).lines if line.what == "v6e-1 spot"]
     assert line.quantity is not None
     assert line.quantity[1] == 2 * 730

@@ -75,6 +75,7 @@ def test_hosts_times_their_chips_are_the_slice() -> None:
 def test_a_slice_costs_its_chips_once(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
     """v5litepod-16 on demand in us-west4, written out: 16 chips at 1.20 an hour for 730 hours, and 4 boot disks of 100 GiB at 0.11."""
     one = {"accelerator_type": "v5litepod-16", "zone": "us-west4-a", "provisioning": "on-demand", "max_run_minutes": "unlimited"}
+    one |= {"because": "it serves at every hour"}
     path = stack_file(base | {"accelform:region": "us-west4", "accelform:tpu_slices": {"train": one}})
     checked = check(stack_files([str(path)], path.parent)[0])
     lines = {line.what: line for line in checked.estimate.lines if line.resource == "train"}

@@ -17,6 +17,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from infra.local.engine import find
+from infra.local.engine.fetch import OFFLINE
 from infra.local.home import Home
 from infra.sandbox import process
 from tests.engine.region import Region
@@ -115,10 +116,11 @@ def everything(base: dict[str, Any], a_slice: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def region(tmp_path: Path) -> Iterator[Callable[[dict[str, Any]], Region]]:
-    """Makes a checkout with one stack, where an engine is. Its sandbox ends with the test."""
+def region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, Any]], Region]]:
+    """Makes a checkout with one stack, where an engine is: with the stand-ins, and no look for the official plugins. Its sandbox ends with the test."""
     if find.find() is None:
         pytest.skip("there is no engine on this machine: python -m infra.local.engine.build")
+    monkeypatch.setenv(OFFLINE, "1")
     yield lambda config: Region(tmp_path, config)
     process.stop(Home.of(tmp_path).sandbox)
     gc.collect()  # what a command left open fails this test, not a later one

@@ -44,7 +44,7 @@ def test_the_pack_passes_the_program_and_stops_what_strays(everything: dict[str,
 @pytest.mark.parametrize(
     ("env", "change", "said"),
     [
-        ({"ECHO_CURRENCY": "TWD"}, {}, "budgets.monthly.amount: 350 USD is not in the billing account's currency, TWD"),
+        ({"ECHO_CURRENCY": "TWD"}, {}, "budgets.monthly.amount: 350000 USD is not in the billing account's currency, TWD"),
         (
             {"ECHO_BUCKET_LOCATION": "US"},
             {"accelform:storage": {"data": {"existing": "shop-clicks", "location": "us-east5"}}},

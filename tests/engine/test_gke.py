@@ -36,12 +36,20 @@ def test_a_cluster_comes_up_grows_keeps_its_pools_and_goes(base: dict[str, Any],
     assert changes["create"] == 2  # the pool and its group
 
     here.write(
-        config | {"accelform:node_pools": {"serve": SERVE | {"labels": {"team": "ml"}, "autoscale": {"min": 2, "max": 2}}, "train": TRAIN}}
+        config
+        | {
+            "accelform:node_pools": {
+                "serve": SERVE | {"labels": {"team": "ml"}, "autoscale": {"min": 2, "max": 2}, "because": "two stand"},
+                "train": TRAIN,
+            }
+        }
     )
     changes = here.accelform("up", "--json").changes
     assert (changes["update"], changes.keys()) == (1, {"update", "same"})
 
     here.write(config | {"accelform:node_pools": {"serve": SERVE | {"driver": "latest"}, "train": TRAIN}})
+    foreseen = here.accelform("preview", "--json").json["stacks"][0]
+    assert (foreseen["exit_code"], foreseen["refused"]) == (3, ["serve"])
     refused = here.accelform("up", "--json")
     assert refused.code == 3, refused.out
     assert "node_pools.serve: nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig.gpuDriverVersion" in refused.out
@@ -66,7 +74,7 @@ def test_slices_of_every_generation_are_as_they_were_written(base: dict[str, Any
     Each places its hosts in its own way, and the service keeps no kind of a policy by name: neither a second preview nor a refresh finds a
     change (vllm-project/ci-infra pull request 547).
     """
-    pools = {name: {"cluster": "main", "provisioning": "on-demand"} | pool for name, pool in SLICES.items()}
+    pools = {name: {"cluster": "main", "provisioning": "on-demand", "because": "it is looked at"} | pool for name, pool in SLICES.items()}
     here = region(base | {"accelform:region": "us-central1", "accelform:clusters": STANDARD, "accelform:node_pools": pools})
     assert set(here.accelform("up", "--json").changes) == {"create"}
     pack = ("--stack", STACK, "--non-interactive")
@@ -98,3 +106,19 @@ def test_calls_grow_as_pools_do(base: dict[str, Any], region: Make) -> None:
         assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err
     for few, many, floor in zip(calls[4], calls[40], calls[0], strict=True):
         assert many - floor <= 11 * (few - floor), calls
+
+
+@pytest.mark.soak
+def test_what_prod_locks_goes_from_the_sandbox_all_the_same(base: dict[str, Any], region: Make) -> None:
+    """A destroy is refused, by the engine and then by the provider, in Google's cloud and here; `down` takes both locks away."""
+    prod = {"accelform:environment": "prod", "accelform:region": "us-central1", "accelform:clusters": {"main": {"mode": "autopilot"}}}
+    here = region(base | prod)
+    assert set(here.accelform("up", "--json").changes) == {"create"}
+    pack = ("--stack", STACK, "--non-interactive")
+    locked = here.pulumi("destroy", "--yes", "--skip-preview", *pack)
+    assert "is protected" in locked.out + locked.err
+    assert here.pulumi("state", "unprotect", "--all", "--yes", "--stack", STACK).code == 0
+    locked = here.pulumi("destroy", "--yes", "--skip-preview", *pack)
+    assert "deletion_protection" in locked.out + locked.err
+    gone = here.accelform("down", "--json")
+    assert (gone.code, gone.json["left"]) == (0, []), gone.out + gone.err

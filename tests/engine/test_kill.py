@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from tests.engine.kills import killed_at
 from tests.engine.region import SECONDS, STACK, Region
 
 Make = Callable[[dict[str, Any]], Region]
+LOOK_SECONDS = 0.02
+"""Between two looks how far a command is, which it would otherwise be slowed by."""
 
 
 def test_a_killed_run_is_made_good(everything: dict[str, Any], region: Make) -> None:
@@ -49,9 +52,10 @@ def test_a_killed_provider_orphans_nothing(everything: dict[str, Any], region: M
     here = region(everything)
     here.shell()
     with _up_until(here, calls=25) as up:
-        for folder in Path("/proc").iterdir():
-            if folder.name.isdigit() and f"{here.home.pulumi_home}/plugins/resource-gcp".encode() in _command(folder):
-                os.kill(int(folder.name), signal.SIGKILL)
+        plugins = [pid for pid, folder in _folders() if folder.startswith(f"{here.home.pulumi_home}/plugins/resource-gcp")]
+        assert plugins
+        for pid in plugins:
+            os.kill(pid, signal.SIGKILL)
         out, err = up.communicate(timeout=SECONDS)
     assert up.returncode == 6, out + err
     again = here.accelform("up", "--json")
@@ -95,12 +99,13 @@ def _up_until(region: Region, *, calls: int) -> subprocess.Popen[str]:
     command = [f"{sys.prefix}/bin/accelform", "up"]
     up = subprocess.Popen(command, cwd=region.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     while len(region.ask("GET", "calls")["calls"]) < calls and up.poll() is None:
-        pass
+        with suppress(subprocess.TimeoutExpired):
+            up.wait(LOOK_SECONDS)
     return up
 
 
-def _command(folder: Path) -> bytes:
-    try:
-        return (folder / "cmdline").read_bytes()
-    except OSError:  # it has ended meanwhile
-        return b""
+def _folders() -> Iterator[tuple[int, str]]:
+    """Processes of this machine, and the folder that each works in: a plugin's is its own."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            yield int(path.name), os.readlink(path / "cwd")

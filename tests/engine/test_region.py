@@ -21,6 +21,7 @@ def test_comes_up_stays_changes_and_goes_by_our_commands(everything: dict[str, A
     assert first.json["plugin"] == "stand-in"
     assert here.git_status() == ""
     assert set(here.accelform("up", "--json").changes) == {"same"}
+    assert here.accelform("preview").out.startswith(f"{STACK}: no changes: ")
 
     here.write(everything | {"accelform:owner": "others"})
     changes = here.accelform("up", "--json").changes

@@ -71,9 +71,8 @@ def served(**more: Any) -> dict[str, Any]:
 
 def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callable[[dict[str, Any]], Region]) -> None:
     """At 10 %: plain pulumi and our own up keep the split, also where they change something; `--release` ends it. At the end nothing differs."""
-    here = region(base)
-    assert here.accelform("up", "--json").code == 0
-    here.write(base | {"accelform:endpoints": served()})
+    here = region(base | {"accelform:endpoints": served()})
+    here.shell()  # brings the sandbox up, which takes the versions before the endpoint is there
     spec = StackSpec.load(here.folder / "stacks" / f"Pulumi.{STACK}.yaml")
     place = reach.place(spec, STACK, "recommend")
     vertex = Vertex(here, place.endpoint)
@@ -116,7 +115,6 @@ def test_what_a_rollout_holds_is_not_undone(base: dict[str, Any], region: Callab
     assert here.accelform("holds", STACK).out.strip() == f"{STACK}: nothing is held"
     refreshed = here.pulumi("refresh", "--yes", "--skip-preview", *OPTIONS)
     assert refreshed.code == 0, refreshed.out + refreshed.err
-    assert here.pulumi("preview", "--expect-no-changes", *OPTIONS).code == 0
     assert set(here.accelform("up", "--json").changes) == {"same"}
     assert vertex.shares == {"2": 100}
 

@@ -17,6 +17,7 @@ import pytest
 
 from infra.local import recover as recovering
 from infra.local.engine import call, find
+from infra.local.engine.state import read
 from infra.local.home import Home
 from infra.local.recover import RecoverError, adopt, lift, recover
 
@@ -94,7 +95,7 @@ class Stack:
 
     @property
     def pending(self) -> list[Any]:
-        state = call.export("try", engine=self.engine, env=self.home.env(self.engine), folder=self.folder)
+        state = read(self.home.state, "try")
         assert state is not None
         return state["deployment"].get("pending_operations") or []
 
@@ -260,13 +261,15 @@ def test_a_dead_process_that_nobody_buried_is_dead(home: Home) -> None:
 def test_a_lock_at_work_stays(home: Home, working: int) -> None:
     """Who works on the stack, since when, is said; the lock stays."""
     path = lock(home, pid=working)
-    with pytest.raises(RecoverError, match=rf"ann@{socket.gethostname()}, process {working}, since 2026-11-30T07:45:57, which is at work"):
+    with pytest.raises(
+        RecoverError, match=rf"try is locked by ann at {socket.gethostname()} since 2026-11-30 07:45:57 UTC .*, process {working} \(alive\)"
+    ):
         list(lift(home, "try"))
     assert path.exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [({"hostname": "elsewhere"}, "ann@elsewhere.*on another machine"), ({"pid": None}, "does not say whose")]
+    ("change", "said"), [({"hostname": "elsewhere"}, "ann at elsewhere.*on another host"), ({"pid": None}, "does not say whose")]
 )
 def test_a_lock_that_cannot_be_judged_stays(change: dict[str, Any], said: str, home: Home) -> None:
     """Another machine's processes cannot be seen from here."""

@@ -11,7 +11,7 @@ import pytest
 
 from infra.findings import Found
 from infra.operate import policies
-from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, inspect
+from infra.operate.doctor_cloud import CloudNeeds, GpuNeed, SharedSubnet, inspect
 
 Look = Callable[..., dict[str, Found]]
 Under = Callable[..., Found | None]
@@ -129,10 +129,85 @@ def test_warns_of_what_depends_on_more_than_is_looked_at(constraint: str, rule: 
 
 def test_warns_of_callers_from_elsewhere(needs: CloudNeeds, under: Under) -> None:
     """Where only an organisation's own may be granted anything, an endpoint's other callers are refused."""
-    endpoint = replace(needs, services=(*needs.services, "aiplatform.googleapis.com"))
+    endpoint = replace(needs, callers=("serviceAccount:storefront@tw-shop-web.iam.gserviceaccount.com",))
     found = under("iam.allowedPolicyMemberDomains", allow("C01abcdef"), needs=endpoint)
     assert found is not None
-    assert (found.level, "(allowed: C01abcdef)" in found.message) == ("warning", True)
+    assert (found.level, "(allowed: C01abcdef)" in found.message, "storefront@" in found.message) == ("warning", True, True)
+    managed = {"enforce": True, "parameters": {"allowedPrincipalSets": ["//cloudresourcemanager.googleapis.com/organizations/1"]}}
+    assert under("iam.managed.allowedPolicyMembers", managed, needs=endpoint) is not None
+    assert under("iam.managed.allowedPolicyMembers", {"enforce": False}, needs=endpoint) is None
+    assert under("iam.allowedPolicyMemberDomains", allow("C01abcdef")) is None  # all of its grants are to the project's own accounts
+
+
+HOST = "projects/shop-net/regions/us-east5/subnetworks/ml"
+SHARED = {"shared": SharedSubnet(HOST)}
+GITHUB = "https://token.actions.githubusercontent.com"
+OUT = {"balancers": ("EXTERNAL_MANAGED_HTTP_HTTPS",)}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rule", "said", "level", "part"),
+    [
+        ("iam.workloadIdentityPoolProviders", DENY_ALL, {"issuers": (GITHUB,)}, "failed", f"no pool may take tokens of {GITHUB}"),
+        ("iam.workloadIdentityPoolProviders", allow("https://gitlab.example"), {"issuers": (GITHUB,)}, "failed", "the pipeline's do"),
+        ("iam.workloadIdentityPoolProviders", allow(GITHUB), {"issuers": (GITHUB,)}, "", ""),
+        ("iam.workloadIdentityPoolProviders", DENY_ALL, {}, "", ""),
+        ("compute.restrictLoadBalancerCreationForTypes", allow("in:INTERNAL"), OUT, "failed", "routes make them"),
+        ("compute.restrictLoadBalancerCreationForTypes", deny("EXTERNAL_MANAGED_HTTP_HTTPS"), OUT, "failed", "EXTERNAL_MANAGED"),
+        ("compute.restrictLoadBalancerCreationForTypes", allow("in:EXTERNAL"), OUT, "", ""),
+        ("compute.restrictLoadBalancerCreationForTypes", allow("EXTERNAL_HTTP_HTTPS"), OUT, "failed", "EXTERNAL_MANAGED"),
+        ("compute.restrictLoadBalancerCreationForTypes", DENY_ALL, {}, "", ""),
+        ("compute.restrictVpcPeering", DENY_ALL, {"peered": ("clusters.main.addons: filestore",)}, "failed", "filestore needs"),
+        ("compute.restrictVpcPeering", allow("under:organizations/1"), {"peered": ("filestore",)}, "unknown", "is not known"),
+        ("compute.restrictVpcPeering", DENY_ALL, {}, "", ""),
+        ("compute.restrictSharedVpcSubnetworks", allow("under:projects/shop-other"), SHARED, "failed", f"{HOST} may not be used"),
+        ("compute.restrictSharedVpcSubnetworks", deny(HOST), SHARED, "failed", f"{HOST} may not be used"),
+        ("compute.restrictSharedVpcSubnetworks", allow("under:folders/1"), SHARED, "unknown", "is not known"),
+        ("compute.restrictSharedVpcSubnetworks", allow("under:projects/shop-net"), SHARED, "", ""),
+        ("compute.restrictSharedVpcSubnetworks", DENY_ALL, {}, "", ""),
+        ("compute.restrictSharedVpcSubnetworks", DENY_ALL, {"shared": SharedSubnet(HOST.replace("shop-net", "tw-shop-ml"))}, "", ""),
+        ("compute.restrictNonConfidentialComputing", deny("compute.googleapis.com"), {}, "failed", "Confidential VMs"),
+        ("compute.restrictNonConfidentialComputing", deny("compute.googleapis.com"), {"tpus": ()}, "", ""),
+        ("storage.retentionPolicySeconds", allow("86400"), {}, "failed", "(86400 seconds)"),
+        ("compute.requireVpcFlowLogs", allow("LIGHT"), SHARED, "", ""),
+        ("compute.restrictCloudNATUsage", DENY_ALL, SHARED, "", ""),
+    ],
+)
+def test_of_what_the_stack_declares(
+    constraint: str, rule: dict[str, Any], said: dict[str, Any], level: str, part: str, under: Under, needs: CloudNeeds
+) -> None:
+    """What the stack has none of is not refused."""
+    found = under(constraint, rule, needs=replace(needs, **said))
+    assert (found.level if found else "") == level
+    assert part in (found.message if found else "")
+
+
+def test_what_only_watches_so_far_is_a_warning(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:
+    """A dry run refuses nothing, and says what will be refused."""
+    path = f"orgpolicy/v2/projects/{cloud.project}/policies/gcp.resourceLocations:getEffectivePolicy"
+    answers[path] = {"spec": {"rules": [{"allowAll": True}]}, "dryRunSpec": {"rules": [allow("in:europe-locations")]}}
+    found = look(answers)["gcp.resourceLocations"]
+    assert (found.level, found.message.startswith("only watches so far (dry run)"), "us-east5 is refused" in found.message) == (
+        "warning",
+        True,
+        True,
+    )
+
+
+def test_whoever_may_not_look_is_told_so_and_nothing_is_fine(answers: dict[str, Any], needs: CloudNeeds, cloud: SimpleNamespace) -> None:
+    for constraint in policies.CONSTRAINTS:
+        answers[f"orgpolicy/v2/projects/{cloud.project}/policies/{constraint}:getEffectivePolicy"] = cloud.error(
+            403, "PERMISSION_DENIED", "no"
+        )
+    found = [one for one in inspect(needs, connect=cloud.transport(answers)) if one.check == "organisation policies"]
+    assert [(one.level, "roles/orgpolicy.policyViewer" in one.fix) for one in found] == [("unknown", True)]
+
+
+def test_what_every_stack_keeps_is_named(answers: dict[str, Any], needs: CloudNeeds, cloud: SimpleNamespace) -> None:
+    """None of them is asked for."""
+    assert not policies.KEPT.keys() & policies.CONSTRAINTS.keys()
+    found = [one.message for one in inspect(needs, connect=cloud.transport(answers)) if one.check == "organisation policies"]
+    assert all(constraint in found[-1] for constraint in policies.KEPT)
 
 
 def test_a_constraint_that_google_does_not_know_is_its_own_finding(answers: dict[str, Any], look: Look, cloud: SimpleNamespace) -> None:

@@ -70,6 +70,7 @@ def test_cost_is_known_or_unknown() -> None:
     assert shown["old"]["usd_per_thousand_requests"] == "0.1900"
     assert shown["new"] == {
         "version": "2",
+        "name": "",
         "deployed_model": "102",
         "requests": 0,
         "errors": 0,

@@ -23,9 +23,9 @@ def load() -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
-def declared(case: dict[str, Any]) -> Declared:
+def declared(case: dict[str, Any], name: str = "x") -> Declared:
     inputs, protect, existing = values(case["inputs"]), case.get("protect", False), case.get("existing", False)
-    return Declared(type=case["type"], name="x", inputs=inputs, urn="urn:x", protect=protect, existing=existing)
+    return Declared(type=case["type"], name=name, inputs=inputs, urn="urn:x", protect=protect, existing=existing)
 
 
 def values(value: Any) -> Any:
@@ -34,6 +34,27 @@ def values(value: Any) -> Any:
     if isinstance(value, dict):
         return Secret(values(value["secret"])) if set(value) == {"secret"} else {key: values(inner) for key, inner in value.items()}
     return [values(inner) for inner in value] if isinstance(value, list) else value
+
+
+def known() -> list[tuple[str, str, dict[str, Any]]]:
+    """
+    For each rule the first failing case that any program can declare: of an official provider, with values that are known and shown. What
+    the collector sees of it is what the file says.
+    """
+    found: dict[str, tuple[str, str, dict[str, Any]]] = {}
+    for rule, name, case in load():
+        plain = not any(word in str(case) for word in (UNKNOWN_TEXT, "'secret'")) and not case.get("existing")
+        if plain and name.startswith("fails") and case["type"].startswith(("gcp:", "kubernetes:")):
+            found.setdefault(rule, (rule, name, case))
+    return list(found.values())
+
+
+def program() -> None:
+    """Declares each of those, under its rule's name."""
+    import pulumi
+
+    for rule, _, case in known():
+        pulumi.CustomResource(case["type"], rule, case["inputs"], pulumi.ResourceOptions(protect=case.get("protect", False)))
 
 
 def wire(value: Any) -> Any:

@@ -20,6 +20,7 @@ from infra.catalog import confirmed
 from infra.policy import excepted
 from infra.policy.rule import check
 from infra.policy.rules import RULES
+from infra.policy.said import Said
 
 PACK = Path(__file__).parents[2] / "infra" / "policy"
 MANDATORY = analyzer_pb2.MANDATORY
@@ -33,7 +34,9 @@ def start() -> Iterator[Callable[[dict[str, str]], Any]]:
 
     def run(config: dict[str, str]) -> Any:
         env = {key: value for key, value in os.environ.items() if not key.startswith("PULUMI")}
-        command = [sys.executable, "-u", "-m", "pulumi.policy", "127.0.0.1:0", str(PACK)]
+        # As the official language host starts it, and as ours does: without the SDK.
+        module = ["-m", "pulumi.policy"] if len(running) % 2 else []
+        command = [sys.executable, "-u", *module, *(["127.0.0.1:0", str(PACK)] if module else [str(PACK), "127.0.0.1:0"])]
         process = subprocess.Popen(command, cwd=PACK, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert process.stdout is not None
         channel = grpc.insecure_channel(f"127.0.0.1:{process.stdout.readline().decode().strip()}")
@@ -92,7 +95,9 @@ def test_what_the_stack_file_confirms_is_not_found(pack: Any, start: Callable[[d
         entries = [{"what": "v6e-1", "zone": zone, "because": "it runs there"}]
         sure = start({"accelform:region": cases.REGION, "accelform:confirmed": json.dumps(entries)})
         of_rule = [one for one in ask(sure, case) if one[0] == "offered-in-zone"]
-        in_process = [one for one in check([cases.declared(case)], cases.REGION, confirmed.read(entries)) if one.rule == "offered-in-zone"]
+        in_process = [
+            one for one in check([cases.declared(case)], cases.REGION, Said(confirmed.read(entries))) if one.rule == "offered-in-zone"
+        ]
         assert (len(of_rule), len(in_process)) == (found, found)
     assert "offered-in-zone" in dict(ask(pack, case))
 
@@ -104,8 +109,36 @@ def test_what_the_stack_file_excepts_is_not_found_until_its_day_is_over(start: C
         entries = [{"rule": "same-region", "resource": "x", "until": until, "because": "it moves"}]
         excepting = start({"accelform:region": cases.REGION, "accelform:exceptions": json.dumps(entries)})
         of_rule = [one for one in ask(excepting, case) if one[0] == "same-region"]
-        in_process = [one for one in check([cases.declared(case)], cases.REGION, (), excepted.read(entries)) if one.rule == "same-region"]
+        in_process = [
+            one for one in check([cases.declared(case)], cases.REGION, Said(exceptions=excepted.read(entries))) if one.rule == "same-region"
+        ]
         assert (len(of_rule), len(in_process)) == (found, found)
+
+
+def test_a_reason_of_the_stack_file_is_enough(start: Callable[[dict[str, str]], Any]) -> None:
+    """The pack reads it where the stack file has it, as `check` does; what is no reason, and no text at all, is none."""
+    case = {"type": "gcp:compute/instance:Instance", "inputs": {"zone": "us-east5-a", "machineType": "ct6e-standard-1t"}}
+    for entries, found in (({"x": {"because": "it is tried on"}}, 0), ({"x": {"because": " "}, "y": {"because": "it is"}}, 2), ([1], 2)):
+        pack = start({"accelform:region": cases.REGION, "accelform:tpu_slices": json.dumps(entries), "accelform:jobs": "{"})
+        assert len([one for one in ask(pack, case) if one[0].endswith("-or-reason")]) == found
+
+
+def test_how_a_rule_is_enforced_can_be_configured(start: Callable[[dict[str, str]], Any]) -> None:
+    """`--policy-pack-config` makes a rule a note, or turns it off; the others stay as they are."""
+    stub = start({"accelform:region": cases.REGION})
+    levels = {"same-region": analyzer_pb2.ADVISORY, "labels": analyzer_pb2.DISABLED, "retention": analyzer_pb2.REMEDIATE}
+    stub.Configure(
+        analyzer_pb2.ConfigureAnalyzerRequest(
+            policyConfig={name: analyzer_pb2.PolicyConfig(enforcementLevel=level) for name, level in levels.items()}
+        )
+    )
+    properties = struct_pb2.Struct()
+    properties.update({"location": "US", "versioning": {"enabled": True}})
+    type_ = "gcp:storage/bucket:Bucket"
+    answer = stub.Analyze(analyzer_pb2.AnalyzeRequest(type=type_, properties=properties, urn=f"urn:pulumi:try::a::{type_}::x", name="x"))
+    found = {one.policyName: one.enforcementLevel for one in answer.diagnostics}
+    assert (found["same-region"], found["retention"]) == (analyzer_pb2.ADVISORY, MANDATORY)
+    assert "labels" not in found
 
 
 def test_a_stack_without_a_region_is_stopped(start: Callable[[dict[str, str]], Any]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra import documents
 from infra.check import check as check_stack
 from infra.check import stack_files
 from infra.declared import Declared, Secret
 from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE
 from infra.policy.rule import check
 from infra.policy.rules import RULES, labels, same_region
+from infra.policy.said import Said
+from infra.policy.stack_rules import every
 from infra.provider import schema
 
 CASES = cases.load()
@@ -36,6 +41,48 @@ def test_finds_what_its_fixture_says(rule: str, name: str, case: dict[str, Any])
     found = [finding for finding in check([cases.declared(case)], cases.REGION) if finding.rule == rule]
     assert [finding.path for finding in found] == case["paths"]
     assert name.startswith("passes") == (not found)
+
+
+PAIRS = {
+    "accelerator": ("accelerator", "accelerator-elsewhere"),
+    "bucket": ("bucket", "elsewhere"),
+    "registry": ("registry", "registry-elsewhere"),
+    "image reference": ("own-registry", "image-elsewhere"),
+    "endpoint": ("endpoint", "endpoint-elsewhere"),
+    "model artefact": ("model", "deployed-model-of-elsewhere"),
+    "subnet": ("machine", "subnet-elsewhere"),
+    "disk": ("machine", "machine-with-a-disk-elsewhere"),
+    "Filestore": ("filestore", "filestore-elsewhere"),
+    "key": ("key", "key-of-a-ring-elsewhere"),
+    "secret replica": ("secret-replica", "secret-replica-elsewhere"),
+    "topic": ("topic", "topic-elsewhere"),
+    "state bucket": ("state-bucket", "state-bucket-elsewhere"),
+}
+"""What must stand where the stack does, each with a fixture of it here and one elsewhere."""
+
+
+def test_same_region_is_tried_on_every_pair() -> None:
+    names = {name for rule, name, _ in CASES if rule == "same-region"}
+    missing = [what for what, (here, away) in PAIRS.items() if not {f"passes-{here}", f"fails-{away}"} <= names]
+    assert missing == []
+
+
+def test_each_message_begins_with_its_property_path() -> None:
+    """Of every fixture that fails: there is no field for the path in what the engine shows."""
+    by_name = {rule.name: rule for rule in RULES}
+    for rule, name, case in CASES:
+        for broken in by_name[rule].find(cases.declared(case), cases.REGION):
+            assert re.match(r"[A-Za-z]\S*: \S", str(broken)), (rule, name, str(broken))
+            assert str(broken).startswith(f"{broken.path}: ")
+
+
+def test_every_rule_says_what_it_is_in_one_sentence() -> None:
+    """And what to do; names are words with hyphens, each once."""
+    for rule in every():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+        assert re.fullmatch(r"[A-Z][^\n]*[a-z]\.", rule.description), rule.description
+        assert rule.remediation
+    assert len({rule.name for rule in every()}) == len(every())
 
 
 def test_every_rule_has_fixtures_of_both_kinds() -> None:
@@ -133,6 +180,39 @@ def test_a_thousand_objects_take_less_than_two_seconds() -> None:
     assert time.process_time() - started < 2
 
 
+@pytest.mark.soak
+def test_a_thousand_deployments_take_less_than_two_seconds() -> None:
+    """The heaviest that there is: of the project's own stacks, some hundred values each."""
+    (file,) = stack_files(["us-central1-apps"], Path(__file__).parents[2] / "stacks")
+    heavy = [one for one in check_stack(file).resources if one.type.endswith(":Deployment")]
+    many = [heavy[number % len(heavy)] for number in range(1000)]
+    check(heavy, "us-central1")
+    started = time.process_time()
+    check(many, "us-central1")
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("type_", "section", "inputs"),
+    [
+        ("gcp:compute/instance:Instance", "tpu_slices", {"zone": "us-east5-a", "machineType": "ct6e-standard-1t"}),
+        ("gcp:compute/instance:Instance", "gpu_vms", {"zone": "us-east5-a", "machineType": "a3-highgpu-8g"}),
+        ("gcp:container/nodePool:NodePool", "node_pools", {"nodeConfig": {"machineType": "ct6e-standard-8t"}, "nodeCount": 1}),
+    ],
+)
+def test_a_reason_is_one_of_what_it_stands_beside(type_: str, section: str, inputs: dict[str, Any]) -> None:
+    """It is enough for both rules, and for nothing else of the same name."""
+    one = [Declared(type_, "try", inputs)]
+
+    def asked(*at: str) -> list[str]:
+        found = check(one, cases.REGION, Said(reasons=dict.fromkeys(at, "it is tried on")))
+        return [finding.rule for finding in found if finding.reason_at]
+
+    assert asked() == ["spot-or-reason", "asleep-or-reason"]
+    assert asked("endpoints.try", f"{section}.other") == ["spot-or-reason", "asleep-or-reason"]
+    assert asked(f"{section}.try") == []
+
+
 def test_importing_the_rules_loads_no_sdk() -> None:
     """Rules read the neutral form alone."""
     program = "import sys, infra.policy.rules; print('pulumi' in sys.modules, 'pulumi_policy' in sys.modules)"
@@ -150,3 +230,49 @@ def test_what_others_own_keeps_their_rules(type_: str) -> None:
     """Who reads it, what protects it, and what it is called: the stack only reads it."""
     theirs = Declared(type_, "theirs", {"location": cases.REGION, "name": "theirs"}, existing=True)
     assert check([theirs], cases.REGION) == []
+
+
+SCHEMAS = {
+    "gcp:billing/budget:Budget": ("billingbudgets.v1", "GoogleCloudBillingBudgetsV1Budget"),
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": ("cloudquotas.v1", "QuotaPreference"),
+    "gcp:cloudscheduler/job:Job": ("cloudscheduler.v1", "Job"),
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": ("iam.v1", "WorkloadIdentityPool"),
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": ("iam.v1", "WorkloadIdentityPoolProvider"),
+    "gcp:logging/metric:Metric": ("logging.v2", "LogMetric"),
+    "gcp:logging/projectBucketConfig:ProjectBucketConfig": ("logging.v2", "LogBucket"),
+    "gcp:logging/projectSink:ProjectSink": ("logging.v2", "LogSink"),
+    "gcp:projects/service:Service": ("serviceusage.v1", "GoogleApiServiceusageV1Service"),
+    "gcp:serviceaccount/account:Account": ("iam.v1", "ServiceAccount"),
+}
+"""Where Google's documents describe a type, where that is not Compute Engine's schema of its own name. A spend cap is a budget."""
+
+
+@cache
+def schemas(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["schemas"]
+    return found
+
+
+@pytest.mark.parametrize("token", [one for one, why in labels.NONE.items() if why == labels.NO_FIELD and one.startswith("gcp:")])
+def test_google_has_no_field_for_labels(token: str) -> None:
+    """By the packaged discovery documents: a new revision that has one is a label that we owe."""
+    api, schema = SCHEMAS.get(token, ("compute.v1", token.rpartition(":")[2]))
+    packaged = importlib.util.find_spec("googleapiclient")
+    assert packaged is not None
+    assert packaged.origin is not None
+    path = documents.find(api) or Path(packaged.origin).parent / "discovery_cache" / "documents" / f"{api}.json"
+    assert "labels" not in schemas(path)[schema]["properties"]
+
+
+def test_every_type_that_is_declared_has_labels_or_a_reason() -> None:
+    """By the source: whatever it declares carries labels, is a grant, or is in the table of those that cannot."""
+    found = importlib.util.spec_from_file_location("docs_tool", Path(__file__).parents[2] / "tools" / "docs.py")
+    assert found is not None
+    assert found.loader is not None
+    tool = importlib.util.module_from_spec(found)
+    found.loader.exec_module(tool)
+    declared = {one for one in tool.declared_types() if not labels.GRANT.fullmatch(one)}
+    assert len(declared) > 25
+    words = {"labels", "user_labels", "resource_labels", "node_config"}
+    inputs = inputs_of(declared - set(labels.NONE))
+    assert {token for token, one in inputs.items() if not words & set(one)} == set()

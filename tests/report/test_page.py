@@ -80,11 +80,12 @@ def with_slice(a_slice: dict[str, Any]) -> dict[str, Any]:
 
 def test_says_what_stands_where_at_what_cost_and_which_rules_hold(checked: Stack, with_slice: dict[str, Any]) -> None:
     """Title, findings, resources by component, costs and accelerator prices, with the age of the prices."""
-    seen = Seen(page(checked(with_slice)))
+    seen = Seen(page(checked(with_slice | {"accelform:budgets": {"monthly": {"amount": "350 USD"}}})))
     for expected in (
         "project tw-shop-ml region us-east5 environment dev",
         "prices of 2026-07 to 2026-11",
-        "rules all hold",
+        "rules 1 broken",
+        "USD are expected a month, which is 270 % of 350 USD",
         "None: every line has a price.",
         "budget monthly: 350 USD a month: 270 % expected, 573 % at most: OVER",
         "TPU slice eval try-tpu-eval Instance us-east5-a",

@@ -43,7 +43,8 @@ def test_variables_of_the_guide_are_the_contracts() -> None:
     defaults = dict(re.findall(r"^\| `(WL_[A-Z_]+)` \|.*\| `?([^|`]*?)`? \|$", GUIDE, re.MULTILINE))
     settings = ServeSettings("/m")
 
-    assert named == {f"WL_{name.upper()}" for name in ServeSettings.__slots__}
+    served, trained = ({f"WL_{name.upper()}" for name in one.__slots__} for one in (ServeSettings, TrainSettings))
+    assert served <= named <= served | trained
     for name in ("lameduck_seconds", "drain_seconds", "threads"):
         assert float(defaults[f"WL_{name.upper()}"]) == getattr(settings, name)
     assert defaults["WL_CLICKS"] == settings.clicks
@@ -84,7 +85,7 @@ def test_the_block_of_gpus_is_accepted(base: dict[str, Any], stack_file: Callabl
 def test_the_block_of_gke_is_accepted(base: dict[str, Any], stack_file: Callable[..., Path]) -> None:
     """It is loaded as it stands, with the line of usage beside it: both pools come from none, and pods select what they are made of."""
     text = (GUIDES / "gke.md").read_text(encoding="utf-8")
-    [usage] = re.findall(r"^ {4}(accelform:usage: .*)$", text, re.MULTILINE)
+    [usage] = re.findall(r"^`(accelform:usage: .*)`$", text, re.MULTILINE)
     spec = StackSpec.load(stack_file(base | block("gke") | YAML(typ="safe", pure=True).load(usage)))
     answers, pool = spec.node_pools["answers"], spec.node_pools["slice"]
     host = pool.host
@@ -167,7 +168,7 @@ def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypat
     """One command after the other, in an empty folder: data is made up; a job's arguments and its variables are those that it takes."""
     monkeypatch.chdir(tmp_path)
     said, begun = {}, []
-    for line in re.findall(r"^    (export .*|python -m workloads.*)$", OURS[name], re.MULTILINE):
+    for line in re.findall(r"^(export .*|python -m workloads.*)$", OURS[name], re.MULTILINE):
         words = shlex.split(line)
         if words[0] == "export":
             said |= dict(word.split("=") for word in words[1:])
@@ -186,7 +187,7 @@ def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypat
 
 def test_variables_of_a_custom_job_are_the_contracts() -> None:
     """Its environment is read, and each replica is another worker; as many as there are hosts."""
-    (text,) = re.findall(r"^( {4}serviceAccount:.*?)(?=^\S)", OURS["embed-images"], re.MULTILINE | re.DOTALL)
+    (text,) = re.findall(r"^(serviceAccount:.*?)^```$", OURS["embed-images"], re.MULTILINE | re.DOTALL)
     first, others = YAML(typ="safe", pure=True).load(text)["workerPoolSpecs"]
     settings = TrainSettings.read({one["name"]: one["value"] for one in first["containerSpec"]["env"]})
     count = first["replicaCount"] + others["replicaCount"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from infra.cli.arguments import STACKS, AsJson, Folder, Named, Stacks
+from infra.cli.arguments import STACKS, AsJson, Folder, Named, OneStack, Stacks
 
 app = typer.Typer()
 
@@ -90,13 +90,13 @@ def report(
 def explain(
     topic: Annotated[
         str | None,
-        typer.Argument(help="A key such as tpu_slices.zone; or: stack, rules, exit-codes. (default: every key)"),
+        typer.Argument(help="A key such as tpu_slices.zone; or: stack, environment, rules, exit-codes. (default: every key)"),
     ] = None,
     stacks: Stacks = None,
     folder: Folder = STACKS,
     as_json: AsJson = False,
 ) -> None:
-    """Explain a key of the stack file, a stack with all its defaults, the rules, or the exit codes."""
+    """Explain a key of the stack file, a stack with all its defaults, what an environment decides, the rules, or the exit codes."""
     from infra.cli import explain as command
 
     raise typer.Exit(command.run(topic, stacks or [], folder, as_json=as_json))
@@ -104,7 +104,11 @@ def explain(
 
 @app.command()
 def init(
-    stack: Annotated[str | None, typer.Option(help="Name of the stack. (default: the region)")] = None,
+    kind: Annotated[str, typer.Option(help="region; foundation, what a project has once; or apps, what lives in a cluster.")] = "region",
+    region_stack: Annotated[str | None, typer.Option(metavar="STACK", help="For apps: stack of the region whose cluster it is.")] = None,
+    stack: Annotated[
+        str | None, typer.Option(help="Name of the stack. (default: the region; foundation; that of the region and -apps)")
+    ] = None,
     project: Annotated[str | None, typer.Option(help="Google Cloud project id.")] = None,
     region: Annotated[str | None, typer.Option(help="Region that everything lives in.")] = None,
     environment: Annotated[str | None, typer.Option(help="dev, staging or prod.")] = None,
@@ -112,11 +116,12 @@ def init(
     notify: Annotated[list[str] | None, typer.Option(help="Who gets the budgets' mail: email:ADDRESS. Repeatable.")] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="What to run: endpoint, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
+        typer.Option(help="What to run: endpoint, cluster, a TPU accelerator type such as v6e-1, or nothing. Repeatable."),
     ] = None,
     zone: Annotated[str | None, typer.Option(help="Zone of the TPU machine.")] = None,
     provisioning: Annotated[str | None, typer.Option(help="spot, on-demand or flex-start.")] = None,
     max_run_minutes: Annotated[str | None, typer.Option(help="Run limit of the TPU machine, or unlimited.")] = None,
+    because: Annotated[str | None, typer.Option(help="Why the TPU machine always stands, or is got on demand.")] = None,
     callers: Annotated[list[str] | None, typer.Option(help="IAM member who may call the endpoint, or none. Repeatable.")] = None,
     monthly_limit: Annotated[str | None, typer.Option(help='Monthly budget, such as "350 USD".')] = None,
     folder: Folder = STACKS,
@@ -125,13 +130,15 @@ def init(
     as_json: AsJson = False,
 ) -> None:
     """
-    Write a region's stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
+    Write a stack file that passes: asks the region, what to run and the monthly limit. Every answer is also an option.
 
-    For clusters, and for what lives in them, copy one from docs/examples.
+    What lives in a cluster (--kind apps) takes all but its name from the region's file. Larger ones to copy from are in docs/examples.
     """
     from infra.cli import init as command
 
     answers = command.Answers(
+        kind=kind,
+        region_stack=region_stack,
         stack=stack,
         project=project,
         region=region,
@@ -142,6 +149,7 @@ def init(
         zone=zone,
         provisioning=provisioning,
         max_run_minutes=max_run_minutes,
+        because=because,
         callers=callers,
         monthly_limit=monthly_limit,
     )
@@ -177,13 +185,64 @@ def import_(
 
 
 @app.command()
+def promote(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Stack whose images and programs were tried, such as that of staging.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Stack whose file gets them.")],
+    check: Annotated[bool, typer.Option("--check", help="Write nothing: exit code 3 says that something would change.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Copy what was tried in one environment into another's stack file: images by digest, programs and their arguments, accept_if.
+
+    Sizes, places, budgets and names stay as they are. It commits nothing: the change is yours to look at, and a pull request.
+    """
+    from infra.cli import promote as command
+
+    raise typer.Exit(command.run(source, target, folder, check=check, as_json=as_json))
+
+
+@app.command()
 def doctor(
     stacks: Stacks = None,
     folder: Folder = STACKS,
     cloud: Annotated[bool, typer.Option("--cloud", help="Look at the stacks' projects too: read-only, with your own credentials.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="The same of their projects in the sandbox of this checkout.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what is installed; with --cloud, whether each stack's project is ready for it."""
     from infra.cli import doctor as command
 
-    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, as_json=as_json))
+    raise typer.Exit(command.run(stacks or [], folder, cloud=cloud, sandbox=sandbox, as_json=as_json))
+
+
+@app.command()
+def evacuate(
+    stack: OneStack,
+    to: Annotated[str, typer.Option("--to", metavar="REGION", help="Region that takes its place.")],
+    new: Annotated[
+        str | None,
+        typer.Option("--stack", metavar="NAME", help="Name of the new stack. (default: the old one's, with its region)"),
+    ] = None,
+    said: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of the new file; of its cluster's apps STACK:KEY=VALUE; KEY= takes it out."),
+    ] = None,
+    gib: Annotated[
+        list[str] | None, typer.Option("--gib", metavar="WHAT=GIB", help="How much is in data, models or images: data=120. Repeatable.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say all of it, and write nothing.")] = False,
+    folder: Folder = STACKS,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Write the files of a pull request that moves a region, with what lives in its cluster, to another one.
+
+    It says what is copied, what a person must decide, and in which order all is done.
+
+    Exit code 3: the files are written, and something in them must be decided first.
+    """
+    from infra.cli import evacuate as command
+
+    code = command.run(stack, folder, to, stack=new, said=said or [], gib=gib or [], dry_run=dry_run, as_json=as_json)
+    raise typer.Exit(code)

@@ -10,8 +10,9 @@ from typing import Any
 
 from infra.local.adopt.import_file import COMMAND
 from infra.local.engine import atomic
-from infra.local.engine.call import call, export, failed
+from infra.local.engine.call import call, failed
 from infra.local.engine.find import Engine
+from infra.local.engine.state import read
 from infra.local.home import Home
 
 
@@ -41,7 +42,7 @@ def take(home: Home, engine: Engine, folder: Path, stack: str) -> int | None:
             if done.returncode:
                 what = f"stack {stack}: {file} cannot be imported; nothing was made or changed in the cloud"
                 raise failed(f"{what}\n  fix: look again: accelform import --stack {stack}; or remove the file", done)
-    state = export(stack, engine=engine, env=env, folder=home.project)
+    state = read(home.state, stack)
     assert state is not None, "it was imported into"
     said = json.loads(every[-1].read_text(encoding="utf-8"))["resources"]
     told = settled(state, said)

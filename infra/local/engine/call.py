@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from infra import translated
 from infra.errors import MachineError
 from infra.local.engine import find
 
@@ -49,10 +50,11 @@ def export(stack: str, *, engine: find.Engine, env: Mapping[str, str], folder: P
 
 
 def failed(what: str, done: subprocess.CompletedProcess[str]) -> MachineError:
-    """An error with what the engine said last."""
+    """An error with what is known of it, and below that what the engine said last."""
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-12:]
-    fix = ["fix: accelform down --force drops the sandbox with all that stands in it"] if _damaged("\n".join(said)) else []
-    return MachineError("\n  ".join([what, *said, *fix]))
+    if _damaged("\n".join(said)):
+        return MachineError("\n  ".join([what, *said, "fix: accelform down --force drops the sandbox with all that stands in it"]))
+    return MachineError("\n  ".join([what, *translated.told("\n".join(said)).splitlines()]))
 
 
 def _damaged(said: str) -> bool:

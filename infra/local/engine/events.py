@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from infra import translated
 from infra.errors import StoppedError
 from infra.local.engine import find
 
@@ -48,6 +49,8 @@ class Outcome:
     """URN of what is made anew -> the properties that make it so."""
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What a provider wants known of a resource, such as what a controller holds."""
     violations: list[str] = field(default_factory=list)
     """Mandatory policies that do not hold."""
     said: list[str] = field(default_factory=list)
@@ -60,16 +63,25 @@ class Outcome:
         return sum(count for op, count in self.changes.items() if op not in ("same", "read", "refresh"))
 
     def text(self) -> str:
-        """Why it failed, as the engine and the provider put it."""
-        lines = self.violations + self.errors or self.said[-12:]
+        """Why it failed: what is known of it first, and below it what the engine and the provider said."""
+        lines = self.violations + self.errors or [translated.told("\n".join(self.said[-12:]))]
         return "\n".join(dict.fromkeys(line.strip() for line in lines if line.strip()))
 
 
 def run(
-    arguments: Sequence[str], *, engine: find.Engine, env: Mapping[str, str], folder: Path, step: Callable[[Step], None] | None = None
+    arguments: Sequence[str],
+    *,
+    engine: find.Engine,
+    env: Mapping[str, str],
+    folder: Path,
+    step: Callable[[Step], None] | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """
     `pulumi ARGUMENTS --json`, an event a line.
+
+    Args:
+        meanwhile: What is done while the engine gets ready, seconds before its first event. Where it raises, the engine is ended.
 
     Raises:
         StoppedError: A signal asked for an end. The engine gets it, and is waited for; a second signal kills it.
@@ -91,6 +103,11 @@ def run(
     ):
         signals.hand_on_to(process)
         assert process.stdout is not None
+        try:
+            meanwhile()
+        except BaseException:
+            process.kill()
+            raise
         read(process.stdout, outcome, step)
         outcome.code = process.wait()
     if signals.came:
@@ -173,16 +190,25 @@ def _diagnosis(said: dict[str, Any], outcome: Outcome) -> None:
     message, urn = said.get("message", "").strip(), said.get("urn", "")
     if not message or said.get("ephemeral") or _repeats(message):
         return
+    machine = _machine(outcome.unsure.get(urn, {}))
     if REFUSED in message:
         outcome.unsure.pop(urn, None)
     text = f"{name(urn)}: {message}" if name(urn) else message
     severity = said.get("severity")
     if severity == "error":
-        outcome.errors.append(text)
+        outcome.errors.append(translated.told(message, where=name(urn), machine=machine))
     elif severity == "warning":
         outcome.warnings.append(text)
+    elif severity == "info" and name(urn) and not urn.partition("::pulumi:pulumi:Stack::")[1]:
+        outcome.notes.append(text)
     elif severity == "info#err":
         outcome.said.append(message)  # the program's own words, on its standard error
+
+
+def _machine(resource: Mapping[str, Any]) -> str:
+    """Accelerator or machine type of what is being made; empty where it has none."""
+    inputs = resource.get("inputs") or {}
+    return next((str(inputs[key]) for key in ("acceleratorType", "machineType") if isinstance(inputs.get(key), str)), "")
 
 
 def _repeats(message: str) -> bool:

@@ -2,6 +2,7 @@
 
 from infra.policy.rule import Rule
 from infra.policy.rules import (
+    asleep_or_reason,
     cost_allocation,
     data_protected,
     image_by_digest,
@@ -17,15 +18,20 @@ from infra.policy.rules import (
     run_limit,
     same_region,
     shielded_nodes,
+    spot_or_reason,
     traffic_100,
     uniform_access,
+    valid_combination,
     workload_identity,
 )
 
 RULES: tuple[Rule, ...] = (
     same_region.RULE,
     offered_in_zone.RULE,
+    valid_combination.RULE,
     run_limit.RULE,
+    spot_or_reason.RULE,
+    asleep_or_reason.RULE,
     no_external_address.RULE,
     own_service_account.RULE,
     workload_identity.RULE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from infra import environments
 from infra.declared import Declared
 from infra.policy.objects import is_object
 from infra.policy.rule import Broken, Rule
@@ -30,8 +31,6 @@ KEEPS = {
     "kubernetes:storage.k8s.io/v1:StorageClass": "reclaimPolicy",
 }
 """Where Kubernetes is told what becomes of a disk whose claim is gone. A claim that is protected may be deleted with its namespace."""
-FREE = "dev"
-"""The environment whose data ends with it."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
@@ -41,7 +40,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     """
     if resource.existing or (resource.type not in HOLD_DATA and resource.type not in KEEPS):
         return
-    if resource.get("metadata.labels.environment" if is_object(resource) else "labels.environment") == FREE:
+    if not environments.protects(resource.get("metadata.labels.environment" if is_object(resource) else "labels.environment")):
         return
     if resource.type in KEEPS:
         if resource.get(KEEPS[resource.type]) != "Retain":

@@ -25,41 +25,40 @@ ELSEWHERE = {
 }
 """Where labels are not under `labels`. A node pool's own labels are those of its nodes in Kubernetes, which no bill shows."""
 
-NONE = frozenset(
-    {
-        "accelform:billing:SpendCap",
-        "accelform:tpu:QueuedResource",  # its nodes do
-        "accelform:vertex:DeployedModels",
-        "gcp:billing/budget:Budget",
-        "gcp:cloudscheduler/job:Job",
-        "gcp:cloudquota/sQuotaPreference:SQuotaPreference",
-        "gcp:compute/firewall:Firewall",
-        "gcp:compute/instanceGroupManager:InstanceGroupManager",  # its machines carry those of their template
-        "gcp:compute/network:Network",
-        "gcp:compute/networkPeering:NetworkPeering",
-        "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager",
-        "gcp:compute/reservation:Reservation",
-        "gcp:compute/resourcePolicy:ResourcePolicy",
-        "gcp:compute/route:Route",
-        "gcp:compute/router:Router",
-        "gcp:compute/routerNat:RouterNat",
-        "gcp:compute/subnetwork:Subnetwork",
-        "gcp:iam/workloadIdentityPool:WorkloadIdentityPool",
-        "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider",
-        "gcp:kms/keyRing:KeyRing",
-        "gcp:logging/metric:Metric",
-        "gcp:logging/projectBucketConfig:ProjectBucketConfig",
-        "gcp:logging/projectSink:ProjectSink",
-        "gcp:monitoring/dashboard:Dashboard",
-        "gcp:projects/service:Service",
-        "gcp:secretmanager/secretVersion:SecretVersion",  # its secret does
-        "gcp:serviceaccount/account:Account",
-        "gcp:storage/bucketObject:BucketObject",
-    }
-)
+NO_FIELD = "Google's resource has no field for them"
+NONE = {
+    "accelform:billing:SpendCap": NO_FIELD,
+    "accelform:tpu:QueuedResource": "a request has none; its nodes carry them",
+    "accelform:vertex:DeployedModels": "a deployed model has none; whether a bill shows its endpoint's, no source says",
+    "gcp:billing/budget:Budget": NO_FIELD,
+    "gcp:cloudscheduler/job:Job": NO_FIELD,
+    "gcp:cloudquota/sQuotaPreference:SQuotaPreference": NO_FIELD,
+    "gcp:compute/firewall:Firewall": NO_FIELD,
+    "gcp:compute/instanceGroupManager:InstanceGroupManager": "a group has none; its machines carry those of their template",
+    "gcp:compute/network:Network": NO_FIELD,
+    "gcp:compute/networkPeering:NetworkPeering": NO_FIELD,
+    "gcp:compute/regionInstanceGroupManager:RegionInstanceGroupManager": "a group has none; its machines carry those of their template",
+    "gcp:compute/reservation:Reservation": NO_FIELD,
+    "gcp:compute/resourcePolicy:ResourcePolicy": NO_FIELD,
+    "gcp:compute/route:Route": NO_FIELD,
+    "gcp:compute/router:Router": NO_FIELD,
+    "gcp:compute/routerNat:RouterNat": NO_FIELD,
+    "gcp:compute/subnetwork:Subnetwork": NO_FIELD,
+    "gcp:iam/workloadIdentityPool:WorkloadIdentityPool": NO_FIELD,
+    "gcp:iam/workloadIdentityPoolProvider:WorkloadIdentityPoolProvider": NO_FIELD,
+    "gcp:kms/keyRing:KeyRing": "a ring has none; its keys carry them",
+    "gcp:logging/metric:Metric": NO_FIELD,
+    "gcp:logging/projectBucketConfig:ProjectBucketConfig": NO_FIELD,
+    "gcp:logging/projectSink:ProjectSink": NO_FIELD,
+    "gcp:monitoring/dashboard:Dashboard": "the provider takes a dashboard as JSON, and has no input for them",
+    "gcp:projects/service:Service": NO_FIELD,
+    "gcp:secretmanager/secretVersion:SecretVersion": "a version has none; its secret carries them",
+    "gcp:serviceaccount/account:Account": NO_FIELD,
+    "gcp:storage/bucketObject:BucketObject": "an object has metadata, which no bill shows; its bucket carries them",
+}
 """
-Types that carry none. Source: inputs of pulumi-gcp 10.2.0 and of the own provider, which a test holds against this. A type that is not
-among them, and says no labels, is a finding.
+Types that carry none, and why. Sources: inputs of pulumi-gcp 10.2.0 and of the own provider, and Google's discovery documents, which tests
+hold against this. A type that is not among them, and says no labels, is a finding.
 """
 GRANT = re.compile(r"gcp:.*:\w*(?:IAM|Iam)\w*")
 """No grant carries labels, of whatever type."""

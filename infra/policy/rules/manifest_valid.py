@@ -20,11 +20,23 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     from infra.catalog.manifests import faults
 
     hidden: list[str] = []
-    manifest = _plain(resource.inputs, "", hidden)
+    manifest: Any = dict(resource.inputs)
+    if _hides(manifest):
+        manifest = _plain(manifest, "", hidden)
     for fault in faults(manifest):
         if not any(fault.path == path or fault.path.startswith((f"{path}.", f"{path}[")) for path in hidden):
             words = f"{fault.message}; allowed: {fault.allowed}" if fault.allowed else fault.message
             yield Broken(fault.path or "kind", words)
+
+
+def _hides(value: Any) -> bool:
+    """Whether anything in it is not known or not shown: of most objects nothing is."""
+    kind = type(value)
+    if kind is str:
+        return False
+    if kind is dict:
+        return any(map(_hides, value.values()))
+    return any(map(_hides, value)) if kind is list else kind not in (bool, int, float, type(None))
 
 
 def _plain(value: Any, path: str, hidden: list[str]) -> Any:

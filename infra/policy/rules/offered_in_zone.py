@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from infra.declared import Declared
 from infra.planned_jobs import PATH, RUN_JOB, is_sweep, own_plan, plans_of
+from infra.policy.held import INSTANCE, ON_DEMAND, POOL, TEMPLATES, TPU_MACHINE, way_of_machine, way_of_node, way_of_pool
 from infra.policy.queued import with_queued
 from infra.policy.rule import Broken, Rule
+from infra.queued_nodes import NODE
 
 if TYPE_CHECKING:
     from infra.catalog.tpu import TpuShape
     from infra.catalog.wish import Api, Provisioning
 
-INSTANCE = "gcp:compute/instance:Instance"
-TEMPLATES = ("gcp:compute/instanceTemplate:InstanceTemplate", "gcp:compute/regionInstanceTemplate:RegionInstanceTemplate")
-NODE = "gcp:tpu/v2Vm:V2Vm"
-POOL = "gcp:container/nodePool:NodePool"
-TPU_MACHINE = re.compile(r"ct\d|tpu")
 GPU_PATHS = {"zone": "zone", "provisioning": "zone", "accelerator_type": "guestAccelerators", "count": "guestAccelerators"}
 """Where a part of a wish for GPUs is said; what is not here is said by the machine type."""
-PROVISIONING: dict[str, Provisioning] = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
-"""Ways of buying by `scheduling.provisioningModel` (discovery document compute v1); all else is on demand."""
 
 
 def find(resource: Declared, region: str) -> Iterator[Broken]:
@@ -42,6 +36,11 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
         yield from _pool(resource)
 
 
+def _way(way: str | None) -> Provisioning:
+    """What is not known is judged as the way that has the fewest conditions; `spot-or-reason` finds it."""
+    return cast("Provisioning", way or ON_DEMAND)
+
+
 def _machine(resource: Declared, region: str) -> Iterator[Broken]:
     from infra.catalog import tpu
 
@@ -51,7 +50,7 @@ def _machine(resource: Declared, region: str) -> Iterator[Broken]:
         return
     short = machine_type.rpartition("/")[2]
     shape = tpu.by_machine_type(short)
-    provisioning = _instance_way(resource)
+    provisioning = _way(way_of_machine(resource))
     if shape is None:
         if TPU_MACHINE.match(short):
             yield Broken("machineType", f"{machine_type} looks like a TPU machine that the catalogue does not know")
@@ -140,7 +139,7 @@ def _node(resource: Declared) -> Iterator[Broken]:
     except tpu.UnknownAcceleratorType as error:
         yield Broken("acceleratorType", str(error))
         return
-    yield from _judged(resource, "acceleratorType", "tpu-api", shape, _node_way(resource))
+    yield from _judged(resource, "acceleratorType", "tpu-api", shape, _way(way_of_node(resource)))
 
 
 def _pool(resource: Declared) -> Iterator[Broken]:
@@ -158,15 +157,15 @@ def _pool(resource: Declared) -> Iterator[Broken]:
     if slices:
         topology = str(resource.get("placementPolicy.tpuTopology") or "")
         named = "" if topology or any(one.single_host for one in slices) else slices[0].accelerator_type
-        wish = Wish("gke", named, machine_type or "", topology=topology, provisioning=_pool_way(resource))
+        wish = Wish("gke", named, machine_type or "", topology=topology, provisioning=_way(way_of_pool(resource)))
     elif by_machine_type(machine_type or ""):
-        wish = Wish("gke", machine_type=machine_type or "", provisioning=_pool_way(resource))
+        wish = Wish("gke", machine_type=machine_type or "", provisioning=_way(way_of_pool(resource)))
     elif accelerators:
         kind, count = (resource.get(f"nodeConfig.guestAccelerators.0.{key}") for key in ("type", "count"))
         if not isinstance(kind, str) or not isinstance(count, int):
             yield Broken("nodeConfig.guestAccelerators[0]", "must be known at preview")
             return
-        wish = Wish("gke", kind, machine_type or "", count, provisioning=_pool_way(resource))
+        wish = Wish("gke", kind, machine_type or "", count, provisioning=_way(way_of_pool(resource)))
     else:
         return
     places = resource.get("nodeLocations")
@@ -179,15 +178,6 @@ def _pool(resource: Declared) -> Iterator[Broken]:
             nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdict.nearest[:5]))
             message = f"{zone} as {wish.provisioning}: {reason.part} {reason.message}; nearest that does: {nearest or 'none'}"
             yield Broken(f"nodeLocations[{index}]" if reason.part in ("zone", "provisioning") else "nodeConfig", message, (verdict,))
-
-
-def _pool_way(resource: Declared) -> Provisioning:
-    if resource.get("nodeConfig.spot") is True or resource.get("nodeConfig.preemptible") is True:
-        return "spot"
-    if resource.get("nodeConfig.flexStart") is True or resource.get("queuedProvisioning.enabled") is True:
-        return "flex-start"
-    specific = resource.get("nodeConfig.reservationAffinity.consumeReservationType") == "SPECIFIC_RESERVATION"
-    return "reservation" if specific else "on-demand"
 
 
 def _judged(resource: Declared, path: str, api: Api, shape: TpuShape, provisioning: Provisioning) -> Iterator[Broken]:
@@ -225,21 +215,6 @@ def _anywhere(machine_type: str, region: str, provisioning: Provisioning) -> Ite
     nearest = ", ".join(dict.fromkeys(near.wish.zone for near in verdicts[0].nearest[:5]))
     message = f"no zone of {region} is known to offer {machine_type} as {provisioning}; nearest that does: {nearest or 'none'}"
     yield Broken("machineType", message, tuple(verdicts))
-
-
-def _instance_way(resource: Declared) -> Provisioning:
-    """A reservation is consumed by its affinity: its model says on demand. The old field for spot is `preemptible`."""
-    if resource.get("reservationAffinity.type") == "SPECIFIC_RESERVATION":
-        return "reservation"
-    model = resource.get("scheduling.provisioningModel")
-    if model is None and resource.get("scheduling.preemptible") is True:
-        return "spot"
-    return PROVISIONING.get(str(model), "on-demand")
-
-
-def _node_way(resource: Declared) -> Provisioning:
-    spot, preemptible, reserved = (resource.get(f"schedulingConfig.{key}") is True for key in ("spot", "preemptible", "reserved"))
-    return "spot" if spot or preemptible else "reservation" if reserved else "on-demand"
 
 
 RULE = Rule(

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from infra.local.engine import events, find
 
 URN = "urn:pulumi:try::accelform::accelform:storage:Storage$gcp:storage/bucket:Bucket::data"
@@ -114,3 +116,27 @@ def test_what_is_made_anew_is_told_with_its_causes(tmp_path: Path) -> None:
     plain = {"metadata": meta("replace")["metadata"] | {"urn": f"{URN}2", "keys": ["name"], "detailedDiff": None}}
     outcome, _ = run(tmp_path, [{"resourcePreEvent": one} for one in (detailed, plain, meta("update"))])
     assert outcome.replaced == {URN: ["nodeConfig.spot"], f"{URN}2": ["name"]}
+
+
+def test_what_a_provider_says_of_a_resource_is_a_note(tmp_path: Path) -> None:
+    """What the engine says of the stack itself, or only for a moment, is none."""
+    stack = "urn:pulumi:try::accelform::pulumi:pulumi:Stack::accelform-try"
+    said = {"severity": "info", "message": "kept as it is: traffic\n"}
+    outcome, _ = run(
+        tmp_path,
+        [{"diagnosticEvent": said | more} for more in ({"urn": URN}, {"urn": URN, "ephemeral": True}, {"urn": stack}, {})],
+    )
+    assert outcome.notes == ["gcp:storage/bucket:Bucket data: kept as it is: traffic"]
+
+
+def test_an_engine_is_not_waited_for_where_what_is_done_meanwhile_fails(tmp_path: Path) -> None:
+    """It would run for as long as its output is not read."""
+    path = tmp_path / "pulumi"
+    path.write_text(f"#!{sys.executable}\nwhile True: print('x' * 1000)\n", encoding="utf-8")
+    path.chmod(0o700)
+
+    def fails() -> None:
+        raise ValueError("the file is wrong")
+
+    with pytest.raises(ValueError, match="the file is wrong"):
+        events.run(["preview"], engine=find.Engine(path, "3.0.0", "built here"), env=os.environ, folder=tmp_path, meanwhile=fails)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from infra.local.gcp.iam import IamMember
 from infra.local.gcp.lifecycle import Lifecycle
-from infra.local.gcp.resource_type import INT64, REGION, ZONE, Codec, Field, Names, ResourceType, Update, last
+from infra.local.gcp.resource_type import INT64, REGION, ZONE, Codec, Field, Names, Policy, ResourceType, Update, last
 from infra.local.gcp.types.router_nat import ROUTER_NAT
 from infra.provider.calls import GoogleError
 
@@ -62,6 +63,21 @@ SUBNETWORK = ResourceType(
         Update(("privateIpGoogleAccess",), "POST", "/setPrivateIpGoogleAccess"),
         Update(reads_first=True, kept=("fingerprint",)),
     ),
+)
+
+SUBNETWORK_IAM_MEMBER = ResourceType(
+    "gcp:compute/subnetworkIAMMember:SubnetworkIAMMember",
+    "compute",
+    f"{REGIONAL}/subnetworks/{{subnetwork}}",
+    policy=Policy(
+        "subnetwork",
+        f"{REGIONAL}/subnetworks/{{subnetwork}}",
+        get=("GET", "/getIamPolicy"),
+        set=("POST", "/setIamPolicy"),
+        get_query={"optionsRequestedPolicyVersion": "3"},
+    ),
+    fields=(Field("region", codec=REGION),),
+    lifecycle=IamMember,
 )
 
 ROUTER = ResourceType(
@@ -244,6 +260,7 @@ RESIZE_REQUEST = ResourceType(
 ROWS = (
     NETWORK,
     SUBNETWORK,
+    SUBNETWORK_IAM_MEMBER,
     ROUTER,
     ROUTER_NAT,
     FIREWALL,

@@ -21,6 +21,7 @@ from infra.sandbox.services.compute import (
     networks,
     policies,
     reservations,
+    shared_vpc,
     zones,
 )
 from infra.sandbox.services.compute.resources import check_name, kind, missing
@@ -97,6 +98,7 @@ SERVICE = Service(
         "regionDiskTypes.list": zones.list_disk_types,
         "networks.delete": actions.delete_network,
         **machine_verbs.HANDLERS,
+        **shared_vpc.HANDLERS,
         **{verb: handler for group in GROUPS for verb, handler in group.HANDLERS.items()},
     },
     verbs={
