@@ -270,6 +270,3 @@ def refused(taken: Sequence[Taken], paths: Mapping[str, str]) -> Iterator[tuple[
             if path == one.key or path.startswith(f"{one.key}."):
                 yield one, why
                 break
-
-
-__all__ = ["Sorted", "Taken", "config", "refused", "sort"]
