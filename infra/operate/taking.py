@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.catalog import tpu
-from infra.catalog.places import region_of
 from infra.labels import STACK_LABEL
 from infra.operate.estate import Thing
 
@@ -271,6 +270,3 @@ def refused(taken: Sequence[Taken], paths: Mapping[str, str]) -> Iterator[tuple[
             if path == one.key or path.startswith(f"{one.key}."):
                 yield one, why
                 break
-
-
-__all__ = ["Sorted", "Taken", "config", "refused", "region_of", "sort"]

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.soak
 P = "projects/tw-shop-ml"
 
 
-def send(region: Region, path: str, body: Any, method: str = "POST", **query: str) -> Any:
+def send(region: Region, path: str, body: Any, **query: str) -> Any:
     """One call to the sandbox's cloud, as somebody else makes it."""
-    answer = httpx.request(method, f"{region.base}/{path}", json=body, params=query, trust_env=False)
+    answer = httpx.post(f"{region.base}/{path}", json=body, params=query, trust_env=False)
     return answer.raise_for_status().json() if answer.content else None
 
 
