@@ -93,7 +93,7 @@ def refresh(
 
     Exit code 3: there is a difference, and it was not written. 6: something did not answer; its rows are left as they are.
     """
-    from infra.cli import refresh as command
+    from infra.cli import catalog_refresh as command
 
     raise typer.Exit(command.run(project, only, region, folder, sandbox=sandbox, write=write, as_json=as_json))
 

@@ -121,6 +121,6 @@ def refresh(
 
     In the place of plain `pulumi refresh`, which with another account or project takes out of the state whatever it does not find.
     """
-    from infra.cli import look_anew as command
+    from infra.cli import refresh as command
 
     raise typer.Exit(command.run(stacks or [], folder, allow_gone=allow_gone, cloud=cloud, as_json=as_json))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from infra.catalog import tables
-from infra.cli import refresh as command
+from infra.cli import catalog_refresh as command
 from infra.findings import Found
 from infra.local import project
 from infra.operate import google, live
