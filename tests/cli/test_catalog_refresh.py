@@ -218,7 +218,7 @@ def test_fails_where_it_is_no_checkout(data: Path, monkeypatch: pytest.MonkeyPat
 def test_machines_get_all_of_it(data: Path, accelform: Accelform, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows before and after, names, silence, counts, and the age of prices."""
     canned(monkeypatch, **(OTHER | {"gpus": Listed(refused=Found(GPUS, "unknown", "no", "grant it"))}))
-    ran = accelform("catalog", "refresh", "--json")
+    ran = accelform("catalog", "refresh", "--project=tw-shop-ml", "--json")
     assert (ran.code, ran.err) == (6, "")
     told = ran.data
     assert (told["exit_code"], told["project"], told["written"], told["difference"]) == (6, "tw-shop-ml", [], True)
@@ -281,7 +281,7 @@ def test_fails_without_credentials(accelform: Accelform, monkeypatch: pytest.Mon
         raise google.NoCredentialsError("there are none")
 
     monkeypatch.setattr(google, "default_connect", none)
-    ran = accelform("catalog", "refresh")
+    ran = accelform("catalog", "refresh", "--project=tw-shop-ml")
     assert (ran.code, ran.out) == (6, "")
     assert ran.err.endswith("fix: gcloud auth application-default login; or ask the sandbox of this machine: --sandbox\n")
 
