@@ -18,7 +18,7 @@ def run(word: str, stack: str | None, folder: Path, *, only_print: bool, cloud: 
     thing, _ = things.named(word, stack, folder, "open")
     url = console.page(thing, stack_sandbox(thing.stack, cloud=cloud))
     if as_json:
-        print_json({"thing": thing.path, "stack": thing.stack, "url": url})
+        print_json({"exit_code": int(ExitCode.OK), "thing": thing.path, "stack": thing.stack, "url": url})
         return ExitCode.OK
     sys.stdout.write(f"{url}\n")
     if only_print or not (sys.stdin.isatty() and sys.stdout.isatty()):

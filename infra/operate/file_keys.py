@@ -64,6 +64,8 @@ def changed(text: str, change: Callable[[Any], None]) -> str:
     """
     from ruamel.yaml import YAML
 
+    if text and not text.endswith("\n"):
+        text += "\n"  # else what is added behind the last line would be a part of it
     yaml = YAML(typ="rt")
     yaml.preserve_quotes = True
     yaml.width = 1_000_000

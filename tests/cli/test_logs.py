@@ -93,6 +93,7 @@ def test_the_page_is_printed_where_there_is_no_terminal(accelform: Any, folder: 
     page = "https://console.cloud.google.com/compute/instancesDetail/zones/us-east5-a/instances/shop-tpu-eval?project=tw-shop-ml"
     assert (ran.code, ran.out) == (0, f"{page}\n")
     here = accelform("open", "eval", "--stacks", folder, "--json").data
+    assert here["exit_code"] == 0
     assert here["url"] == (
         "http://127.0.0.1:8085/compute.googleapis.com/compute/v1/projects/tw-shop-ml/zones/us-east5-a/instances/shop-tpu-eval"
     )
