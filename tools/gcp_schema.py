@@ -23,6 +23,7 @@ DURATION = "gcp:compute/ResizeRequestRequestedRunDuration:ResizeRequestRequested
 READER_CONDITION = "gcp:secretmanager/SecretIamMemberCondition:SecretIamMemberCondition"
 JOB_CONDITION = "gcp:cloudrunv2/JobIamMemberCondition:JobIamMemberCondition"
 QUOTA_CONFIG = "gcp:cloudquota/SQuotaPreferenceQuotaConfig:SQuotaPreferenceQuotaConfig"
+SUBNETWORK_CONDITION = "gcp:compute/SubnetworkIAMMemberCondition:SubnetworkIAMMemberCondition"
 FIXED = {"replaces": True, "type": "string"}
 TEXT = {"type": "string"}
 TEXTS = {"additionalProperties": {"type": "string"}, "type": "object"}
@@ -39,6 +40,12 @@ ADDED_RESOURCES: dict[str, Any] = {
         | {"condition": {"ref": JOB_CONDITION, "replaces": True}},
         "outputs": ["condition", "etag", "location", "member", "name", "project", "role"],
         "required": ["member", "role"],
+    },
+    "gcp:compute/subnetworkIAMMember:SubnetworkIAMMember": {
+        "inputs": dict.fromkeys(("member", "project", "region", "role", "subnetwork"), FIXED)
+        | {"condition": {"ref": SUBNETWORK_CONDITION, "replaces": True}},
+        "outputs": ["condition", "etag", "member", "project", "region", "role", "subnetwork"],
+        "required": ["member", "role", "subnetwork"],
     },
     "gcp:cloudquota/sQuotaPreference:SQuotaPreference": {
         "inputs": dict.fromkeys(("contactEmail", "ignoreSafetyChecks", "justification", "name", "quotaId", "service"), TEXT)
@@ -98,11 +105,10 @@ ADDED_TYPES: dict[str, Any] = {
     JOB_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     READER_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
+    SUBNETWORK_CONDITION: {"properties": dict.fromkeys(("description", "expression", "title"), FIXED), "required": ["expression", "title"]},
     DURATION: {"properties": {"nanos": {"replaces": True, "type": "integer"}, "seconds": FIXED}, "required": ["seconds"]},
 }
-"""What the facts leave out. Source: `pulumi_gcp.vertex.AiEndpointIamMemberArgs`, `pulumi_gcp.cloudrunv2.JobIamMemberArgs`,
-`pulumi_gcp.cloudquota.SQuotaPreferenceArgs`, `pulumi_gcp.secretmanager.SecretIamMemberArgs` and `pulumi_gcp.compute.ResizeRequestArgs`,
-10.2.0."""
+"""What the facts leave out. Source: the arguments of these classes of pulumi_gcp 10.2.0, such as `compute.SubnetworkIAMMemberArgs`."""
 
 KEPT = ("type", "ref", "items", "additionalProperties", "replaces", "secret")
 

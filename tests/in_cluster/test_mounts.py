@@ -149,7 +149,7 @@ def test_a_disk_is_mounted_where_it_is() -> None:
     [
         ({"mode": "standard"}, {}, {"volumes.work.storage": "needs an add-on", "secrets.tokens": "secret-manager"}),
         (
-            {"mode": "autopilot"},
+            {"mode": "autopilot", "secondary_ranges": {"pods": "pods", "services": "services"}},
             {"existing": "projects/host/regions/us-east5/subnetworks/ml"},
             {"volumes.work.storage": "which one an existing subnet", "secrets.tokens": "secret-manager"},
         ),

@@ -118,14 +118,14 @@ def test_fails_where_a_region_loses_what_stands_in_its_cluster(base: dict[str, A
 
 def test_what_a_stopped_run_left_in_a_cluster_that_is_gone_holds_no_destroy_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A run in a cluster that does not answer fails, and is looked at anew by the next: where that destroys, nothing is asked of it."""
-    asked: list[tuple[list[str], object]] = []
+    asked: list[tuple[list[str], object, bool]] = []
     monkeypatch.setattr("infra.local.recover.recover", lambda *_, **__: SimpleNamespace(lines=list))
-    monkeypatch.setattr(up, "_pulumi", lambda place, arguments, what, env=None: asked.append((arguments[:1], env)))
+    monkeypatch.setattr(up.refreshed, "refresh", lambda stack, *, env, allow_gone, **_: asked.append(([stack], env, allow_gone)))
     home = SimpleNamespace(folder=tmp_path, project=tmp_path, env=lambda engine: {})
     place = cast(up.Place, SimpleNamespace(home=home, engine=None, sandbox=SimpleNamespace(base="")))
     (tmp_path / "begun").mkdir()
     (tmp_path / "begun" / "apps").write_text("[]")
     progress = cast(up.Progress, SimpleNamespace(say=lambda text: None))
     [said] = up.recovered(place, "apps", progress, env=up.GONE)
-    assert (asked, "looked at everything anew" in said) == ([(["refresh"], up.GONE)], True)
+    assert (asked, "looked at everything anew" in said) == ([(["apps"], up.GONE, True)], True)
     assert not list((tmp_path / "begun").iterdir())
