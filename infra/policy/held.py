@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infra.declared import UNKNOWN, Declared
+from infra.declared import UNKNOWN, Declared, Secret
 from infra.planned_jobs import CONTAINER, PATH, RUN_JOB, own_plan
 from infra.policy.objects import containers, is_object, pods
 from infra.queued_nodes import NODE, QUEUED
@@ -25,7 +25,9 @@ CHEAPER = ("spot", "flex-start")
 MODELS = {"SPOT": "spot", "FLEX_START": "flex-start", "RESERVATION_BOUND": "reservation"}
 """Ways of buying by `scheduling.provisioningModel` (discovery document compute v1); all else is on demand."""
 TIERS = {"spot": "spot", "reservation": "reservation"}
-REPLICAS = re.compile(r"kubernetes:(?:apps/v1:(?:Deployment|StatefulSet)|leaderworkerset\.x-k8s\.io/\w+:LeaderWorkerSet)")
+REPLICAS = re.compile(
+    r"kubernetes:(?:apps/v1:(?:Deployment|StatefulSet|ReplicaSet)|core/v1:ReplicationController|leaderworkerset\.x-k8s\.io/\w+:LeaderWorkerSet)"
+)
 RAY = re.compile(r"kubernetes:ray\.io/\w+:RayCluster")
 CLASS = re.compile(r"kubernetes:cloud\.google\.com/\w+:ComputeClass")
 ASKED = ("nvidia.com/gpu", "google.com/tpu")
@@ -60,10 +62,15 @@ def kind(machine_type: object) -> str:
     """`tpu` or `gpu`, where a machine type has some built in; else empty."""
     from infra.catalog import gpu_machines, tpu
 
-    short = str(machine_type or "").rpartition("/")[2]
+    short = machine_type.rpartition("/")[2] if isinstance(machine_type, str) else ""
     if TPU_MACHINE.match(short) or tpu.by_machine_type(short):
         return "tpu"
     return "gpu" if gpu_machines.by_machine_type(short) else ""
+
+
+def _may_have(machine_type: object) -> bool:
+    """Whether it has accelerators built in; of what is not known yet nobody can say that it has none."""
+    return machine_type is UNKNOWN or bool(kind(machine_type))
 
 
 def way_of_machine(resource: Declared) -> str | None:
@@ -103,7 +110,7 @@ def _machine(resource: Declared) -> Iterator[Held]:
     """An instance, or a template that a group makes several of. Those of a job's runs say what its plan says."""
     machine_type, attached = resource.get("machineType"), resource.get("guestAccelerators")
     found = kind(machine_type) if isinstance(machine_type, str) else ""
-    if resource.get(CONTAINER) is not None or not (found or attached not in (None, [])):
+    if (resource.get(CONTAINER) is not None and resource.type in TEMPLATES) or not (found or attached not in (None, [])):
         return
     seconds = resource.get("scheduling.maxRunDuration.seconds")
     ends = isinstance(seconds, int) and seconds > 0
@@ -134,9 +141,10 @@ def _reservation(resource: Declared) -> Iterator[Held]:
     """Reserved machines are paid as if they ran, whether anybody uses them or not."""
     path = "specificReservation.instanceProperties"
     machine_type, attached = resource.get(f"{path}.machineType"), resource.get(f"{path}.guestAccelerators")
-    if attached not in (None, []) or (isinstance(machine_type, str) and kind(machine_type)):
-        ends = resource.get("deleteAtTime") or resource.get("deleteAfterDuration")
-        yield Held(str(machine_type), f"reservations.{resource.name}", "reservation", "", ends in (None, ""), "specificReservation.count")
+    if attached not in (None, []) or _may_have(machine_type):
+        ends = [resource.get(key) not in (None, "", {}) for key in ("deleteAtTime", "deleteAfterDuration")]
+        what = machine_type if isinstance(machine_type, str) else "what it reserves"
+        yield Held(what, f"reservations.{resource.name}", "reservation", "", not any(ends), "specificReservation.count")
 
 
 def _pool(resource: Declared) -> Iterator[Held]:
@@ -144,7 +152,7 @@ def _pool(resource: Declared) -> Iterator[Held]:
     if attached in (None, []) and not (isinstance(machine_type, str) and kind(machine_type)):
         return
     path, least = _least(resource)
-    stands = None if least is UNKNOWN or least is None else least > 0
+    stands = None if least is UNKNOWN or least is None else _stays(least)
     yield Held(str(machine_type), f"node_pools.{resource.name}", way_of_pool(resource), "nodeConfig.spot", stands, path)
 
 
@@ -157,22 +165,35 @@ def _least(resource: Declared) -> tuple[str, Any]:
         return next(((key, resource.get(key)) for key in keys if resource.get(key) is not None), (keys[0], None))
     said = {key: resource.get(key) for key in keys}
     for key, value in said.items():
-        if value is UNKNOWN or (isinstance(value, int) and value > 0):
+        if value is UNKNOWN or (value is not None and _stays(value)):
             return key, value
     return keys[0], UNKNOWN if scale is UNKNOWN else 0
+
+
+def _stays(count: object) -> bool:
+    """Whether a number of nodes is above 0. The provider takes text for a number, too; of what is neither nobody knows that it is 0."""
+    if isinstance(count, Secret):
+        return False  # what is in it is asked by itself
+    try:
+        return not float(str(count)) <= 0
+    except ValueError:
+        return True
 
 
 def _deployed(resource: Declared) -> Iterator[Held]:
     """Models on an endpoint; machines without accelerators are nobody's business here."""
     models = resource.get("deployedModels")
     for key, one in models.items() if isinstance(models, Mapping) else ():
-        model = Declared("", "", one) if isinstance(one, Mapping) else None
-        if model is None or not (model.get("acceleratorType") or (isinstance(model.get("machineType"), str) and kind(one["machineType"]))):
+        if not isinstance(one, Mapping):
+            continue
+        model = Declared("", "", one)
+        said = {key: found for key in ("acceleratorType", "machineType") if (found := model.get(key)) not in (None, "")}
+        if "acceleratorType" not in said and not _may_have(said.get("machineType")):
             continue
         flex, least = model.get("flexStart"), model.get("minReplicas")
         stands = None if least is UNKNOWN else least != 0 and model.get("scaleToZero") is None and flex is None
         path = f"deployedModels.{key}"
-        what = str(model.get("acceleratorType") or model.get("machineType"))
+        what = next((found for found in said.values() if isinstance(found, str)), f"what {key} runs on")
         yield Held(what, f"endpoints.{resource.name}", _way_of_model(model), f"{path}.spot", stands, f"{path}.minReplicas")
 
 
@@ -181,7 +202,7 @@ def _way_of_model(model: Declared) -> str | None:
         return "spot"
     if model.get("flexStart") is not None:
         return "flex-start"
-    if model.get("reservation.affinity") in ("SPECIFIC_RESERVATION", "ANY_RESERVATION"):
+    if model.get("reservation.affinity") == "SPECIFIC_RESERVATION":  # any one: on demand where none has room, as of a machine
         return "reservation"
     return None if model.get("spot") is UNKNOWN else ON_DEMAND
 
@@ -223,13 +244,19 @@ def _of_cluster(resource: Declared) -> Iterator[Held]:
             stands = None if said is UNKNOWN else said != 0
             yield Held(asked, f"services.{_name(resource)}", stands=stands, stands_path="spec.replicas")
     elif RAY.fullmatch(resource.type):
+        if asked := _asked((at, pod) for at, pod in pods(resource) if at.startswith("spec.headGroupSpec.")):
+            yield Held(asked, f"ray_clusters.{_name(resource)}", stands=True, stands_path="spec.headGroupSpec")
         groups = resource.get("spec.workerGroupSpecs")
         for index, group in enumerate(groups if isinstance(groups, list) else []):
             path = f"spec.workerGroupSpecs[{index}]"
             if asked := _asked((at, pod) for at, pod in pods(resource) if at.startswith(f"{path}.")):
-                key = "minReplicas" if resource.get("spec.enableInTreeAutoscaling") is True else "replicas"
-                said = group.get(key, 0) if isinstance(group, Mapping) else UNKNOWN
-                stands = None if said is UNKNOWN else said != 0
+                # What does not scale has its replicas, and no less than its minimum.
+                keys = ("minReplicas",) if resource.get("spec.enableInTreeAutoscaling") is True else ("replicas", "minReplicas")
+                found = {key: UNKNOWN if group.get(key) is UNKNOWN else group.get(key) not in (None, 0) for key in keys}
+                key = next(
+                    (key for key, one in found.items() if one is True), next((k for k, one in found.items() if one is UNKNOWN), keys[0])
+                )
+                stands = None if found[key] is UNKNOWN else bool(found[key])
                 yield Held(asked, f"ray_clusters.{_name(resource)}", stands=stands, stands_path=f"{path}.{key}")
 
 
@@ -239,12 +266,13 @@ def _class(resource: Declared) -> Iterator[Held]:
     ways: dict[int, str | None] = {}
     for index, rung in enumerate(rungs if isinstance(rungs, list) else []):
         one = Declared("", "", rung) if isinstance(rung, Mapping) else None
-        if one and (one.get("gpu") or one.get("tpu") or kind(one.get("machineType"))):
+        if one and (any(one.get(key) not in (None, {}) for key in ("gpu", "tpu")) or _may_have(one.get("machineType"))):
             ways[index] = _way_of_rung(one)
     way = dearest(list(ways.values()))
     if ways:
         index = next(index for index, one in ways.items() if one == way)
-        what = str(rungs[index].get("machineType") or rungs[index].get("gpu") or rungs[index].get("tpu"))
+        parts = [rungs[index].get(key) for key in ("machineType", "gpu", "tpu")]
+        what = next((str(one) for one in parts if one not in (None, "", {}) and one is not UNKNOWN), f"rung {index}")
         yield Held(what, f"compute_classes.{_name(resource)}", way, f"spec.priorities[{index}].spot")
 
 
@@ -253,9 +281,10 @@ def _way_of_rung(rung: Declared) -> str | None:
         return "spot"
     if rung.get("flexStart.enabled") is True:
         return "flex-start"
-    if rung.get("reservations.affinity") not in (None, "None"):
+    if rung.get("reservations.affinity") == "Specific":  # any, by best effort: on demand where none has room
         return "reservation"
-    return None if rung.get("spot") is UNKNOWN else ON_DEMAND
+    unknown = any(rung.get(key) is UNKNOWN for key in ("spot", "flexStart.enabled", "reservations.affinity"))
+    return None if unknown else ON_DEMAND
 
 
 def _asked(found: Iterator[tuple[str, Mapping[str, Any]]]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from infra.declared import Declared
+from infra.declared import Declared, Secret
 from infra.policy.excepted import Excepted, covers, this_day
 from infra.policy.said import Said
 
@@ -66,12 +66,52 @@ def broken(resource: Declared, region: str, said: Said) -> Iterator[tuple[Rule, 
     """Where a resource breaks which rule, less what the stack file confirms, gives a reason for, or excepts today."""
     from infra.policy.rules import RULES
 
+    inputs = _opened(resource.inputs)
+    opened = replace(resource, inputs=inputs) if inputs is not resource.inputs else None
     for rule in RULES:
         if resource.existing and not rule.of_others:
             continue
-        for one in rule.find(resource, region):
+        for one in _found(rule, resource, opened, region):
             if not _overruled(one, said) and not covers(said.exceptions, rule.name, resource.name, this_day()):
                 yield rule, one
+
+
+def _found(rule: Rule, resource: Declared, opened: Declared | None, region: str) -> Iterator[Broken]:
+    """
+    Where it is broken, also by what is secret: that a value is not shown does not change what it makes. It is not shown here, either.
+
+    Args:
+        opened: The same without secrets; None where it has none.
+    """
+    found = list(_judged(rule, resource, region))
+    yield from found
+    if opened is not None:
+        paths = {one.path for one in found}
+        for one in _judged(rule, opened, region):
+            if one.path not in paths:
+                yield replace(one, message="a value that is secret, and so is not shown here, breaks the rule")
+
+
+def _judged(rule: Rule, resource: Declared, region: str) -> Iterator[Broken]:
+    """What it finds. A value of a kind that it never thought of is a finding of this rule, and ends no other rule and no preview."""
+    try:
+        yield from rule.find(resource, region)
+    except Exception as error:
+        said = f"cannot be judged ({type(error).__name__}): a value is of another type than the provider's schema has"
+        yield Broken("inputs", said)
+
+
+def _opened(value: Any) -> Any:
+    """The same without secrets; the very same where it has none."""
+    if isinstance(value, Secret):
+        return _opened(value.value)
+    if isinstance(value, Mapping):
+        opened = {key: _opened(inner) for key, inner in value.items()}
+        return opened if any(opened[key] is not inner for key, inner in value.items()) else value
+    if isinstance(value, list | tuple):
+        several = [_opened(inner) for inner in value]
+        return several if any(new is not old for new, old in zip(several, value, strict=True)) else value
+    return value
 
 
 def _overruled(one: Broken, said: Said) -> bool:

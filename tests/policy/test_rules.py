@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,9 @@ from hypothesis import strategies as st
 from infra import documents
 from infra.check import check as check_stack
 from infra.check import stack_files
-from infra.declared import Declared, Secret
+from infra.declared import UNKNOWN, Declared, Secret
 from infra.policy.locations import GLOBAL_TYPES, OWN_PLACE
-from infra.policy.rule import check
+from infra.policy.rule import Broken, Rule, check
 from infra.policy.rules import RULES, labels, same_region
 from infra.policy.said import Said
 from infra.policy.stack_rules import every
@@ -276,3 +278,95 @@ def test_every_type_that_is_declared_has_labels_or_a_reason() -> None:
     words = {"labels", "user_labels", "resource_labels", "node_config"}
     inputs = inputs_of(declared - set(labels.NONE))
     assert {token for token, one in inputs.items() if not words & set(one)} == set()
+
+
+def test_a_rule_that_raises_is_a_finding_of_that_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it never thought of ends neither the other rules nor a preview; which resource it was is said."""
+
+    def find(resource: Declared, region: str) -> Iterator[Broken]:
+        yield Broken("first", "was found before")
+        raise TypeError("of a value")
+
+    monkeypatch.setattr("infra.policy.rules.RULES", (replace(labels.RULE, find=find), same_region.RULE))
+    found = check([Declared("gcp:storage/bucket:Bucket", "clicks", {"location": "US"})], cases.REGION)
+    assert [(one.rule, one.path, one.resource) for one in found] == [
+        ("labels", "first", "clicks"),
+        ("labels", "inputs", "clicks"),
+        ("same-region", "location", "clicks"),
+    ]
+    assert "TypeError" in found[1].message
+
+
+ODD: tuple[Any, ...] = (
+    None,
+    "",
+    "x",
+    UNKNOWN,
+    Secret(UNKNOWN),
+    Secret({"a": [None]}),
+    [],
+    {},
+    [None],
+    [UNKNOWN],
+    [{}],
+    True,
+    -1,
+    math.nan,
+    10**30,
+)
+
+
+def test_no_value_of_any_type_makes_a_rule_raise() -> None:
+    """At every place of the fixtures of those rules that read accelerators, and of what they are found on."""
+    raised = set()
+    of_accelerators = {
+        one.name: one for one in RULES if one.name in {"offered-in-zone", "valid-combination", "spot-or-reason", "workload-identity"}
+    }
+    seen = set()
+    for name, _, case in CASES:
+        for path in _places(case["inputs"]) if name in of_accelerators else ():
+            place = (case["type"], *(step if isinstance(step, str) else 0 for step in path))
+            for odd in ODD if place not in seen else ():
+                resource = Declared(case["type"], "x", _with(cases.values(case["inputs"]), path, odd))
+                raised |= {
+                    (rule.name, place)
+                    for rule in of_accelerators.values()
+                    if any("cannot be judged" in one for one in _words(rule, resource))
+                }
+            seen.add(place)
+    assert raised == set()
+
+
+def _words(rule: Rule, resource: Declared) -> list[str]:
+    try:
+        return [one.message for one in rule.find(resource, cases.REGION)]
+    except Exception:  # whatever it is: which place it is at is what the test says
+        return ["cannot be judged"]
+
+
+def _places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*path, key)
+        if not (isinstance(inner, dict) and set(inner) == {"secret"}):
+            yield from _places(inner, (*path, key))
+
+
+def _with(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
+    if not path:
+        return new
+    changed = dict(value) if isinstance(value, dict) else list(value)
+    changed[path[0]] = _with(value[path[0]], path[1:], new)
+    return changed
+
+
+def test_what_is_secret_is_asked_and_not_shown() -> None:
+    """A value that is not shown makes what it makes: every fixture fails as before, in words that do not show it."""
+    machine = {"zone": "us-east5-a", "machineType": Secret("ct6e-standard-1t"), "networkInterfaces": Secret([{"accessConfigs": [{}]}])}
+    found = check([Declared("gcp:compute/instance:Instance", "x", machine)], cases.REGION)
+    assert {"spot-or-reason", "asleep-or-reason", "no-external-address"} <= {one.rule for one in found}
+    assert "ct6e" not in str(found)
+    for rule, name, case in CASES:
+        if name.startswith("fails"):
+            hidden = {key: Secret(cases.values(value)) for key, value in case["inputs"].items()}
+            resource = Declared(case["type"], "x", hidden, protect=case.get("protect", False), existing=case.get("existing", False))
+            assert rule in {one.rule for one in check([resource], cases.REGION)}, (rule, name)

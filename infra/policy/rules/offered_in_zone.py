@@ -155,7 +155,8 @@ def _pool(resource: Declared) -> Iterator[Broken]:
         return
     slices = fits_tpu.machines().get(machine_type or "")
     if slices:
-        topology = str(resource.get("placementPolicy.tpuTopology") or "")
+        said = resource.get("placementPolicy.tpuTopology")
+        topology = said if isinstance(said, str) else ""
         named = "" if topology or any(one.single_host for one in slices) else slices[0].accelerator_type
         wish = Wish("gke", named, machine_type or "", topology=topology, provisioning=_way(way_of_pool(resource)))
     elif by_machine_type(machine_type or ""):

@@ -17,7 +17,7 @@ def find(resource: Declared, region: str) -> Iterator[Broken]:
     """Clusters without workload identity, but for Autopilot, which always has it; and pools whose pods see their node's account."""
     if resource.existing:
         return
-    if resource.type == CLUSTER and resource.get("enableAutopilot") is not True and not resource.get(WORKLOAD_POOL):
+    if resource.type == CLUSTER and resource.get("enableAutopilot") is not True and resource.get(WORKLOAD_POOL) in (None, ""):
         yield Broken(WORKLOAD_POOL, "is not stated: every pod could act as its node")
     if resource.type == POOL and resource.get(MODE) != "GKE_METADATA":
         yield Broken(MODE, "must be GKE_METADATA, and known at preview: else every pod gets its node's account")
