@@ -15,9 +15,9 @@ from tests.engine.kills import killed_at
 from tests.engine.region import STACK, Ran, Region
 from tests.engine.vertex import Vertex, model
 
-SHORT = ((6, 2), (10, 1), (28, 2))
-"""Seed, steps. A killed first up, a killed up and a failed deploy that add a model, a lost answer and a 503 are in these."""
-LONG = (0, 1, 2, 3, 4, 5, 7)
+SHORT = ((6, 2), (10, 1))
+"""Seed, steps. Kills, failed deploys, lost answers and refusals for a while are in these and in the long ones."""
+LONG = (0, 1, 2, 3, 4, 5, 7, 28)
 VERTEX = "aiplatform"
 """In the path of every call of Vertex AI, whichever of its hosts is asked."""
 CHANGES = ("traffic", "replicas", "image", "add", "remove", "machine")
