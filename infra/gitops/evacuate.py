@@ -7,6 +7,7 @@ It reads the files of the checkout and the catalogue, and no cloud: a region is 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -135,12 +136,18 @@ def write(found: Evacuation) -> None:
     done: list[Path] = []
     try:
         for one in found.files:
-            with one.path.open("x", encoding="utf-8") as file:
-                done.append(one.path)
-                file.write(one.text)
-    except OSError as error:
+            draft = one.path.with_name(f".{one.path.name}.{os.getpid()}")  # killed at any moment, no half file has the name of a stack's
+            try:
+                draft.write_text(one.text, encoding="utf-8")
+                os.link(draft, one.path)  # as no rename does, it refuses where somebody has made the file meanwhile
+            finally:
+                draft.unlink(missing_ok=True)
+            done.append(one.path)
+    except BaseException as error:
         for path in done:
             path.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise SpecError(str(one.path), [Problem("", f"cannot be written: {error.strerror or error}; nothing was written")]) from None
 
 

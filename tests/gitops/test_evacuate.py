@@ -29,6 +29,13 @@ def stacks(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "stacks", tmp_path / "stacks"))
 
 
+def raiser(error: BaseException) -> Any:
+    def raises(*args: object) -> None:
+        raise error
+
+    return raises
+
+
 def lines(text: str) -> set[str]:
     return {line.strip() for line in text.splitlines()}
 
@@ -45,7 +52,7 @@ def moved(path: Path, to: str, said: dict[tuple[str, ...], Any] | None = None, k
     return region_file(text, spec, move, ["10.0.0.0/20", "10.0.16.0/23"], said or {})
 
 
-def test_a_region_is_written_for_another(stacks: Path) -> None:
+def test_a_region_is_written_for_another(stacks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what follows from the region is another, and the check passes; the month, the way of the data and the order are told."""
     found = evacuate.plan("asia-east1", stacks, "asia-northeast1", gib={"data": HUNDRED})
     (file,) = found.files
@@ -77,7 +84,14 @@ def test_a_region_is_written_for_another(stacks: Path) -> None:
         "gs://tw-shop-ml-asia-east1-models",
         "asia-east1-docker.pkg.dev/tw-shop-ml/asia-east1-images",
     ]
+    before = set(stacks.iterdir())
+    with monkeypatch.context() as stopped:
+        stopped.setattr("os.link", raiser(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            evacuate.write(found)
+    assert set(stacks.iterdir()) == before  # whole or not at all
     evacuate.write(found)
+    assert set(stacks.iterdir()) == {*before, file.path}
     assert StackSpec.load(file.path).region == "asia-northeast1"
     with pytest.raises(SpecError, match="is there already"):
         evacuate.plan("asia-east1", stacks, "asia-northeast1")
