@@ -239,7 +239,7 @@ def _check_version(fields: Mapping[str, Any], file: YamlFile) -> None:
 def _beside(fields: Mapping[str, Any], file: YamlFile, folder: Path | None) -> list[Problem]:
     """Stacks of other environments in the same project."""
     project, environment = fields.get("project"), fields.get("environment")
-    if folder is None or not isinstance(project, str) or not project or environment not in environments.EVERY:
+    if folder is None or not isinstance(project, str) or not project or environment not in environments.NAMES:
         return []
     line = file.line_of(("config", f"{NAMESPACE}environment"))
     return [replace(one, line=line) for one in one_project.problems(project, str(environment), folder)]
@@ -249,7 +249,7 @@ def _check_kind(cls: type[FileSpec], fields: Mapping[str, Any], file: YamlFile) 
     """A file of another kind is not judged by this kind's keys."""
     own = str(cls.model_fields["kind"].default)
     kind = fields.get("kind", REGION)
-    if kind != own and kind in KINDS:
+    if kind != own and kind in tuple(KINDS):  # a list is in no mapping, and asking one raises
         line = file.line_of(("config", f"{NAMESPACE}kind")) or file.line_of(("config",))
         message = f"the stack is of kind {kind}, and this wants one of kind {own}"
         raise SpecError(file.name, [Problem("kind", message, fix="name another stack", line=line)])

@@ -85,3 +85,13 @@ def test_the_same_environment_and_another_project_are_fine(base: dict[str, Any],
     (path.parent / "Pulumi.no.yaml").write_text("config:\n  gcp:project: tw-shop-ml\n  accelform:environment: [prod]\n", encoding="utf-8")
     (path.parent / "Pulumi.folder.yaml").mkdir()
     assert stack_kinds.load(path).environment == "dev"
+
+
+@pytest.mark.parametrize("odd", [["dev"], {"dev": 1}, [], {}, None, 7, float("nan"), True])
+def test_an_environment_and_a_kind_of_any_type_are_refused_in_words(base: dict[str, Any], stack_file: Write, odd: object) -> None:
+    """In the file itself, and in that of the foundation which it names."""
+    assert "environment" in [path for path, _ in refused(stack_file(base | {"accelform:environment": odd}, "a"))]
+    assert "kind" in [path for path, _ in refused(stack_file(base | {"accelform:kind": odd}, "b"))]
+    stack_file(base | {"accelform:kind": odd}, "once")
+    region = stack_file({key: value for key, value in base.items() if key != "accelform:budgets"} | {"accelform:foundation": "once"}, "c")
+    assert "foundation" in [path for path, _ in refused(region)]
