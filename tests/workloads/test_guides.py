@@ -169,7 +169,7 @@ def test_what_a_guide_says_to_type_is_taken(name: str, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     said, begun = {}, []
     for line in re.findall(r"^(export .*|python -m workloads.*)$", OURS[name], re.MULTILINE):
-        words = shlex.split(line)
+        words = shlex.split(line, comments=True)
         if words[0] == "export":
             said |= dict(word.split("=") for word in words[1:])
         elif words[2] == "workloads.recommender.data":

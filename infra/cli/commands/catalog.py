@@ -1,7 +1,5 @@
 """`accelform catalog`: what Google Cloud has."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

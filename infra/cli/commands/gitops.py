@@ -1,7 +1,5 @@
 """`accelform gitops`: stacks that follow the repository."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`accelform image`: images of the workloads."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

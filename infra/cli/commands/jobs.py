@@ -1,7 +1,5 @@
 """`accelform jobs`: jobs that run by night."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Commands that look at what stands: status, logs, open, and what a shell needs to complete words."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Commands that move traffic from one version of a model to the next, and say what controllers hold and what waits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`accelform sandbox`: the local Google Cloud."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

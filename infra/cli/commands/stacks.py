@@ -1,7 +1,5 @@
 """Commands that judge, price and explain stack files, and write them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

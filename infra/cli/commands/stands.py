@@ -1,7 +1,5 @@
 """Commands that bring stacks up on this machine and take them away."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """`accelform state`: older versions of a stack's state."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
