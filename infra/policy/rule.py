@@ -62,6 +62,9 @@ class Finding:
     """Where the stack file may say why instead; empty where no reason is enough."""
 
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
 def broken(resource: Declared, region: str, said: Said) -> Iterator[tuple[Rule, Broken]]:
     """Where a resource breaks which rule, less what the stack file confirms, gives a reason for, or excepts today."""
     from infra.policy.rules import RULES
@@ -102,7 +105,9 @@ def _judged(rule: Rule, resource: Declared, region: str) -> Iterator[Broken]:
 
 
 def _opened(value: Any) -> Any:
-    """The same without secrets; the very same where it has none."""
+    """The same without secrets; the very same where it has none. Most values are plain, which their type tells."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, Secret):
         return _opened(value.value)
     if isinstance(value, Mapping):
