@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qsl
 
 import uvicorn
@@ -42,6 +42,9 @@ from infra.sandbox.use import PERCENTS, TARGETS
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 LOOKS_SECONDS = 5.0
+HOLD_TRIES = 20
+HOLD_SECONDS = 0.05
+"""Between two tries for a folder's lock."""
 READ = ("range", "content-range", "user-agent")
 """Headers that services read."""
 CLIENT = b"gccl/"
@@ -346,13 +349,30 @@ def _ends_with(lock: Path, number: int) -> None:
     os._exit(0)
 
 
+def hold(lock: IO[bytes]) -> None:
+    """
+    Takes a folder's lock. Whoever looks whether a server has it takes it too, for a moment: so it is tried some times.
+
+    Raises:
+        BlockingIOError: Another server has it.
+    """
+    for left in reversed(range(HOLD_TRIES)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if not left:
+                raise
+            time.sleep(HOLD_SECONDS)
+
+
 def serve(
     folder: Path, port: int, projects: Sequence[str], *, manual_clock: bool, currency: str | None = None, masked: Sequence[str] = ()
 ) -> None:
     """Serves one folder until it is ended; holds its lock for as long."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        hold(lock)
         lock.truncate(0)
         lock.write(str(os.getpid()).encode())
         lock.flush()

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from infra.sandbox.cloud import Cloud
-from infra.sandbox.server import Server
+from infra.sandbox.server import HOLD_TRIES, Server, hold
 
 Ask = Callable[..., httpx.Response]
+
+
+@pytest.mark.parametrize(("taken", "held"), [(0, True), (3, True), (HOLD_TRIES, False)])
+def test_a_look_at_its_lock_keeps_no_server_from_starting(taken: int, held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who looks whether a server is there has the lock for a moment; a server that is there keeps it."""
+    tries: list[int] = []
+
+    def flock(lock: object, how: int) -> None:
+        tries.append(how)
+        if len(tries) <= taken:
+            raise BlockingIOError
+
+    monkeypatch.setattr("infra.sandbox.server.fcntl.flock", flock)
+    monkeypatch.setattr("infra.sandbox.server.HOLD_SECONDS", 0)
+    with (tmp_path / "lock").open("ab") as lock, nullcontext() if held else pytest.raises(BlockingIOError):
+        hold(lock)
+    assert len(tries) == min(taken + 1, HOLD_TRIES)
 
 
 @pytest.fixture
