@@ -22,6 +22,8 @@ MOMENT = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 NUMBER = re.compile(r"(?<![0-9a-f])[1-9][0-9]{14,20}(?![0-9a-f])")
 """Numbers that a service makes up, such as those of accounts and channels."""
+CONTROL_PLANE = re.compile(r"(?<=gke-)[0-9a-f]{20,40}(?=-)")
+"""Of the DNS name of a cluster's control plane: its id, which what lives in it reads from another stack."""
 STAMPS = ("etag", "fingerprint", "generation", "metageneration", "resourceversion", "uid", "uniqueid")
 """Ends of the names of outputs that are others at each change."""
 CHANGES = ("create", "update", "delete", "replace", "create-replacement", "delete-replaced", "import", "discard", "remove-pending-replace")
@@ -65,6 +67,8 @@ def pruned(state: Mapping[str, Any], base: str) -> dict[str, Any]:
     deployment = json.loads(json.dumps(state["deployment"]).replace(base, BASE))
     made_up: dict[str, str] = {}
     every = _in_order(deployment.get("resources") or [])
+    for one in every:  # a moment that the file says is no moment of the run
+        made_up |= {said[0]: said[0] for said in MOMENT.finditer(json.dumps(one.get("inputs") or {}))}
     resources = [{key: _plain(value, key, made_up) for key, value in one.items() if key not in LEFT_OUT} for one in every]
     manifest = {"time": "2026-12-01T00:00:00Z", **{key: deployment["manifest"][key] for key in ("magic", "version")}}
     return {"version": state["version"], "deployment": {"manifest": manifest, "resources": resources}}
@@ -97,7 +101,8 @@ def _plain(value: Any, key: str, made_up: dict[str, str]) -> Any:
         return value
     if value and key.lower().endswith(STAMPS):
         return "0"
-    text = MOMENT.sub("2026-12-01T00:00:00Z", value)
+    text = MOMENT.sub(lambda found: made_up.get(found[0], "2026-12-01T00:00:00Z"), value)
+    text = CONTROL_PLANE.sub("0" * 32, text)
     text = NUMBER.sub(lambda found: made_up.setdefault(found[0], f"1{len(made_up):0{len(found[0]) - 1}d}"), text)
     return UUID.sub(lambda found: made_up.setdefault(found[0], f"00000000-0000-4000-8000-{len(made_up):012d}"), text)
 
