@@ -39,7 +39,7 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
     if spec.images:
         Builder("builder", placement=placement, storage=storage)
     served = [endpoint for endpoint in spec.endpoints.values() if endpoint.served]
-    queued = any(one.queued for one in spec.tpu_slices.values())
+    queued = any(one.queued for one in spec.own_slices.values())
     if spec.spend_caps or spec.models or served or queued:
         held = names.holds(spec.project, stack)
         own = accelform.Provider("accelform", sandbox=cloud.address or None, billing_project=spec.project, holds=held)
@@ -59,8 +59,8 @@ def declare(spec: StackSpec, stack: str, cloud: Cloud = GOOGLE_CLOUD) -> None:
         for name, model in spec.models.items()
     }
 
-    slices = {name: f"tpu-{name}" for name, one in spec.tpu_slices.items() if not one.existing}
-    vms = {name: f"gpu-{name}" for name, one in spec.gpu_vms.items() if not one.existing}
+    slices = {name: f"tpu-{name}" for name in spec.own_slices}
+    vms = {name: f"gpu-{name}" for name in spec.own_vms}
     machines = [*slices.values(), *vms.values(), *map(purpose, spec.jobs)]
     network = None
     if spec.needs_network:

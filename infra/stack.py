@@ -311,10 +311,10 @@ class StackSpec(FileSpec):
     def watched(self, stack: str) -> alerts.Watched:
         """What of the stack of that name its alerts look at."""
         ways = [
-            *(one.chosen_way for one in self.tpu_slices.values() if not one.existing),
+            *(one.chosen_way for one in self.own_slices.values()),
             *(one.chosen_way for one in self.jobs.values() if not one.gpus),
         ]
-        gpus = [(one.machine_type, [one.provisioning]) for one in self.gpu_vms.values() if not one.existing]
+        gpus = [(one.machine_type, [one.provisioning]) for one in self.own_vms.values()]
         gpus += [(one.machine_type or "", one.provisioning) for one in self.jobs.values() if one.gpus and not one.on_vertex]
         clusters: dict[bool, set[str]] = {True: set(), False: set()}
         slices, shared = set(), set()
@@ -356,6 +356,16 @@ class StackSpec(FileSpec):
         )
 
     @property
+    def own_slices(self) -> dict[str, TpuSliceSpec]:
+        """Slices that are made; of those that others own nobody here knows what they are."""
+        return {name: one for name, one in self.tpu_slices.items() if not one.existing}
+
+    @property
+    def own_vms(self) -> dict[str, GpuVmSpec]:
+        """Machines with GPUs that are made."""
+        return {name: one for name, one in self.gpu_vms.items() if not one.existing}
+
+    @property
     def own_clusters(self) -> bool:
         """Whether a cluster is made."""
         return any(not one.existing for one in self.clusters.values())
@@ -363,17 +373,16 @@ class StackSpec(FileSpec):
     @property
     def grouped(self) -> tuple[str, ...]:
         """What is made by a managed group, and so by Google's agent for it: several hosts, flex-start, and nodes of clusters."""
-        slices = [name for name, one in self.tpu_slices.items() if one.chosen_way == "compute-engine"]
-        several = [name for name in slices if (one := self.tpu_slices[name]).hosts > 1 or one.provisioning == "flex-start"]
+        slices = {name: one for name, one in self.own_slices.items() if one.chosen_way == "compute-engine"}
+        several = [name for name, one in slices.items() if one.hosts > 1 or one.provisioning == "flex-start"]
         jobs = [name for name, one in self.jobs.items() if one.chosen_way == "compute-engine" and one.hosts > 1]
         return (*several, *jobs, *(name for name, one in self.clusters.items() if not one.existing))
 
     @property
     def needs_network(self) -> bool:
         """Whether a machine of the stack's own may stand: a job on Vertex AI has none."""
-        slices = any(not one.existing for one in self.tpu_slices.values())
-        machines = any(not one.existing for one in self.gpu_vms.values())
-        return slices or machines or self.own_clusters or not all(job.on_vertex for job in self.jobs.values())
+        made = self.own_slices or self.own_vms or self.own_clusters
+        return bool(made) or not all(job.on_vertex for job in self.jobs.values())
 
     @property
     def registered(self) -> dict[str, str]:
@@ -386,8 +395,8 @@ class StackSpec(FileSpec):
 
     def verdicts(self) -> Iterator[Verdict]:
         """What the catalogue says to every accelerator of the file."""
-        yield from (judge(one.wish) for one in self.tpu_slices.values() if not one.existing)
-        yield from (judge(one.wish) for one in self.gpu_vms.values() if not one.existing)
+        yield from (judge(one.wish) for one in self.own_slices.values())
+        yield from (judge(one.wish) for one in self.own_vms.values())
         yield from (judge(wish) for job in self.jobs.values() for wish in job.wishes)
         yield from (verdict for pool in self.node_pools.values() for verdict in pool.verdicts(self.region))
 
@@ -398,7 +407,7 @@ class StackSpec(FileSpec):
 
     def services(self) -> tuple[str, ...]:
         """APIs that the stack's project must have enabled."""
-        ways: set[str] = {one.chosen_way for one in self.tpu_slices.values() if not one.existing}
+        ways: set[str] = {one.chosen_way for one in self.own_slices.values()}
         ways |= {"tpu-api" if "/nodes/" in one.existing else "compute-engine" for one in self.tpu_slices.values() if one.existing}
         ways |= {one.chosen_way for one in self.jobs.values()}
         ways |= {"compute-engine"} if self.gpu_vms else set()

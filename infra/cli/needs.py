@@ -32,8 +32,8 @@ Source: https://cloud.google.com/load-balancing/docs/org-policy-constraints, rea
 def needs(spec: StackSpec, stack: str) -> CloudNeeds:
     """All that it wants at most: a pool of nodes its maximum, a job each of its tries."""
     every = [
-        *(_slice(name, one) for name, one in spec.tpu_slices.items() if not one.existing),
-        *(_gpus(name, one) for name, one in spec.gpu_vms.items() if not one.existing),
+        *(_slice(name, one) for name, one in spec.own_slices.items()),
+        *(_gpus(name, one) for name, one in spec.own_vms.items()),
         *(need for name, pool in spec.node_pools.items() if not pool.existing for need in _pool(name, pool, spec.region)),
         *(need for name, job in spec.jobs.items() if not job.on_vertex for need in _job(name, job)),
     ]
@@ -69,7 +69,7 @@ def _shared(spec: StackSpec, stack: str) -> SharedSubnet | None:
         {name: (one.secondary_ranges.pods, one.secondary_ranges.services) for name, one in own.items() if one.secondary_ranges},
         tuple(own),
         tuple(one for one in spec.grouped if one not in own),
-        tuple(name for name, one in spec.tpu_slices.items() if one.chosen_way == "tpu-api")
+        tuple(name for name, one in spec.own_slices.items() if one.chosen_way == "tpu-api")
         + tuple(name for name, way in ways.items() if way == "tpu-api"),
         spec.network.grants,
     )

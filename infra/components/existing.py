@@ -103,7 +103,8 @@ class MayExist(Spec):
             raise ProblemsError(unsaid)
         part = _part(cls).model_validate(data, context=info.context)
         values = {name: getattr(part, name) for name in part.model_fields_set}
-        return cls.model_construct(set(values), **values)
+        unknown = {name: None for name, one in cls.model_fields.items() if one.is_required()}  # what it is, only its owner knows
+        return cls.model_construct(set(values), **{**unknown, **values})
 
     @classmethod
     def unsaid(cls, data: Mapping[Any, Any]) -> Iterator[Problem]:

@@ -353,8 +353,8 @@ def _models(spec: StackSpec, move: Move) -> Iterator[Copy]:
 
 def _notes(spec: StackSpec, apps: Mapping[str, AppsSpec], move: Move, folder: Path) -> Iterator[str]:
     """What of the rest of the files another region changes."""
-    for name in spec.endpoints:
-        old, new = (names.endpoint_id(move.project, stack, name) for stack in (move.old, move.new))
+    for name, endpoint in spec.endpoints.items():
+        old, new = (endpoint.id_of(move.project, stack, name) for stack in (move.old, move.new))
         yield f"endpoints.{name}: callers ask {old} in {move.old_region}, and will ask {new} in {move.region}"
     for name, endpoint in spec.endpoints.items():
         if endpoint.private_service_connect:

@@ -133,9 +133,10 @@ def apps_file(text: str, spec: AppsSpec, move: Move, said: Mapping[Path, Any]) -
 
 def _places(spec: StackSpec) -> Iterator[tuple[Path, list[Wish], bool]]:
     """Each key that holds a zone or zones, what is wished there, and whether it is one zone."""
-    for name, slice_ in spec.tpu_slices.items():
+    # What others own goes nowhere: the check of the new file refuses it by its region.
+    for name, slice_ in spec.own_slices.items():
         yield ("tpu_slices", name, "zone"), [slice_.wish], True
-    for name, machine in spec.gpu_vms.items():
+    for name, machine in spec.own_vms.items():
         yield ("gpu_vms", name, "zone"), [machine.wish], True
     for name, job in spec.jobs.items():
         if not job.on_vertex:

@@ -135,7 +135,7 @@ def _looks(google: Google, spec: FileSpec, stack: str, now: float) -> dict[str, 
     if isinstance(spec, StackSpec):
         if spec.jobs:
             looks["jobs"] = partial(_jobs, Desk(google, spec.project, spec.region, stack), list(spec.jobs))
-        if any(one.chosen_way == "tpu-api" for one in spec.tpu_slices.values()):
+        if any(one.chosen_way == "tpu-api" for one in spec.own_slices.values()):
             looks["queue"] = partial(_queue, google, spec.project, now)
         if spec.endpoints:
             looks["holds"] = partial(_holds, google, names.holds(spec.project, stack), now)
@@ -438,10 +438,8 @@ def _budgets(google: Google, project: str, declared: list[Thing]) -> Iterator[Se
         for one in declared:
             yield Seen(one.path, "failed", "no billing account", f"nobody pays for {project}", "gcloud billing projects link")
         return
-    there = {
-        str(one.get("displayName", "")): one
-        for one in google.pages("billingbudgets.v1", "billingAccounts.budgets.list", "budgets", parent=account)
-    }
+    every = google.pages("billingbudgets.v1", "billingAccounts.budgets.list", "budgets", parent=account)
+    there = {str(one.get(key, "")).rpartition("/")[2]: one for one in every for key in ("displayName", "name")}
     for one in declared:
         body = there.get(one.id)
         if body is None:

@@ -12,6 +12,8 @@ from infra.foundation import FoundationSpec
 from infra.stack import SWEEP, StackSpec
 from infra.stack_file import FileSpec
 
+FORMS = {"instances": "instance", "instanceGroupManagers": "group", "nodes": "node"}
+"""By the last words but one of a machine's full name."""
 RUNNERS = "runners"
 """In the place of a key of the stack file: what Cloud Run runs for the stack, such as the sweep of its jobs."""
 
@@ -58,6 +60,9 @@ def of(spec: FileSpec, stack: str) -> list[Thing]:
 def _of_region(spec: StackSpec, stack: str) -> Iterator[Thing]:
     at, project = f"projects/{spec.project}/locations/{spec.region}", f"projects/{spec.project}"
     for name, tpu in spec.tpu_slices.items():
+        if tpu.existing:
+            yield _machine_of_others("tpu_slices", name, tpu.existing, stack)
+            continue
         short = names.resource(stack, "tpu", name)
         if tpu.queued:
             form, full = "request", f"{project}/locations/{tpu.zone}/queuedResources/{short}"
@@ -69,29 +74,38 @@ def _of_region(spec: StackSpec, stack: str) -> Iterator[Thing]:
             form, full = "group", f"{project}/zones/{tpu.zone}/instanceGroupManagers/{short}"
         yield Thing("tpu_slices", name, form, full, stack)
     for name, vm in spec.gpu_vms.items():
-        yield Thing("gpu_vms", name, "instance", f"{project}/zones/{vm.zone}/instances/{names.resource(stack, 'gpu', name)}", stack)
+        if vm.existing:
+            yield _machine_of_others("gpu_vms", name, vm.existing, stack)
+        else:
+            yield Thing("gpu_vms", name, "instance", f"{project}/zones/{vm.zone}/instances/{names.resource(stack, 'gpu', name)}", stack)
     clusters = {name: cluster_name(spec, stack, name) for name in spec.clusters}
     for name, full in clusters.items():
         yield Thing("clusters", name, "cluster", full, stack)
     for name, pool in spec.node_pools.items():
-        yield Thing("node_pools", name, "pool", f"{clusters[pool.cluster]}/nodePools/{names.cluster(stack, name)}", stack)
-    for name in spec.models:
-        yield Thing("models", name, "model", f"{at}/models/{names.resource(stack, name)}", stack)
-    for name in spec.endpoints:
-        yield Thing("endpoints", name, "endpoint", f"{at}/endpoints/{names.endpoint_id(spec.project, stack, name)}", stack)
+        full = pool.existing or f"{clusters[pool.cluster]}/nodePools/{names.cluster(stack, name)}"
+        yield Thing("node_pools", name, "pool", full, stack)
+    for name, model in spec.models.items():
+        yield Thing("models", name, "model", model.existing or f"{at}/models/{names.resource(stack, name)}", stack)
+    for name, endpoint in spec.endpoints.items():
+        yield Thing("endpoints", name, "endpoint", f"{at}/endpoints/{endpoint.id_of(spec.project, stack, name)}", stack)
     for name in spec.jobs:
         yield Thing("jobs", name, "job", f"{at}/jobs/{names.run_job(stack, 'job', name)}", stack)
     if spec.jobs:
         yield Thing(RUNNERS, SWEEP, "job", f"{at}/jobs/{names.run_job(stack, SWEEP)}", stack)
-    for name in spec.budgets:
-        yield Thing("budgets", name, "budget", f"{project}/budgets/{stack} {name}", stack)
+    for name, budget in spec.budgets.items():
+        yield Thing("budgets", name, "budget", budget.existing or f"{project}/budgets/{stack} {name}", stack)
+
+
+def _machine_of_others(kind: str, name: str, existing: str, stack: str) -> Thing:
+    """A machine, group or node that the file only names: its full name says what it is."""
+    return Thing(kind, name, FORMS[existing.split("/")[-2]], existing, stack)
 
 
 def _of_foundation(spec: FoundationSpec, stack: str) -> Iterator[Thing]:
     project = f"projects/{spec.project}"
     yield Thing("state", "bucket", "bucket", f"{project}/buckets/{names.bucket(spec.project, stack, 'state')}", stack)
-    for name in spec.budgets:
-        yield Thing("budgets", name, "budget", f"{project}/budgets/{stack} {name}", stack)
+    for name, budget in spec.budgets.items():
+        yield Thing("budgets", name, "budget", budget.existing or f"{project}/budgets/{stack} {name}", stack)
     for name in spec.quota_requests:
         yield Thing("quota_requests", name, "quota", f"{project}/locations/global/quotaPreferences/{names.resource(stack, name)}", stack)
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from infra import stack_kinds
+from infra.cli import explain
+from infra.cli.needs import needs
 from infra.errors import SpecError
+from infra.gitops.evacuated_file import Move, region_file
+from infra.operate import status
 from infra.operate.things import Thing, find, of
+from infra.stack import StackSpec
 
 ENDPOINT = Thing("endpoints", "recommend", "endpoint", "projects/p/locations/r/endpoints/123456789", "shop")
 MODEL = Thing("models", "recommend", "model", "projects/p/locations/r/models/shop-recommend", "shop")
@@ -80,3 +85,46 @@ def test_every_kind_of_file_has_things(example: str, wanted: set[str]) -> None:
     assert wanted <= {one.kind for one in things}
     assert all(one.resource.startswith("projects/") for one in things)
     assert len({one.path for one in things}) == len(things)
+
+
+OTHERS = "projects/tw-shop-ml/zones/us-east5-a"
+EXISTING: dict[str, Any] = {
+    "accelform:tpu_slices": {
+        "one": {"existing": f"{OTHERS}/instances/trainer"},
+        "several": {"existing": f"{OTHERS}/instanceGroupManagers/trainers"},
+        "node": {"existing": "projects/tw-shop-ml/locations/us-east5-a/nodes/trainer"},
+    },
+    "accelform:gpu_vms": {"box": {"existing": f"{OTHERS}/instances/box"}},
+    "accelform:endpoints": {"rec": {"existing": "projects/tw-shop-ml/locations/us-east5/endpoints/123456789", "callers": []}},
+}
+
+
+def test_what_others_own_is_looked_at_by_its_own_name(stack_file: Callable[..., Path], base: dict[str, Any]) -> None:
+    """Its full name says what it is; how it was described, nobody here knows."""
+    spec = stack_kinds.load(stack_file(base | EXISTING, "shop"))
+    found = {one.path: (one.form, one.resource) for one in of(spec, "shop")}
+    assert found["tpu_slices.one"] == ("instance", f"{OTHERS}/instances/trainer")
+    assert found["tpu_slices.several"] == ("group", f"{OTHERS}/instanceGroupManagers/trainers")
+    assert found["tpu_slices.node"] == ("node", "projects/tw-shop-ml/locations/us-east5-a/nodes/trainer")
+    assert found["gpu_vms.box"] == ("instance", f"{OTHERS}/instances/box")
+    assert found["endpoints.rec"] == ("endpoint", "projects/tw-shop-ml/locations/us-east5/endpoints/123456789")
+
+
+@pytest.mark.parametrize("network", [{}, {"existing": "projects/host/regions/us-east5/subnetworks/ml"}])
+def test_nobody_asks_what_others_things_are_made_of(
+    network: dict[str, Any], stack_file: Callable[..., Path], base: dict[str, Any], a_slice: dict[str, Any]
+) -> None:
+    """Beside one of the stack's own, so that all that is asked of slices is asked: status, doctor, evacuate, explain."""
+    slices = EXISTING["accelform:tpu_slices"] | {"own": a_slice}
+    path = stack_file(base | EXISTING | {"accelform:tpu_slices": slices, "accelform:network": network}, "shop")
+    spec = stack_kinds.load(path)
+    assert isinstance(spec, StackSpec)
+    looks = status._looks(cast(Any, None), spec, "shop", 0.0)
+    assert {f"tpu_slices.{name}" for name in slices} <= looks.keys()
+    assert "queue" not in looks  # it is of the Cloud TPU API, and no slice of the stack's own is
+    assert (needs(spec, "shop").shared is not None) == bool(network)
+    move = Move(spec.project, "shop", "there", spec.region, "us-central1")
+    written = region_file(path.read_text(encoding="utf-8"), spec, move, [], {})
+    assert {one.path for one in (*written.changes, *written.undecided) if one.path.startswith(("tpu_", "gpu_"))} == {"tpu_slices.own.zone"}
+    rows = explain._stack(["shop"], path.parent)[2]
+    assert {"tpu_slices.one.existing", "gpu_vms.box.existing"} <= {row[1] for row in rows}
