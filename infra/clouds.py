@@ -103,18 +103,22 @@ def recorded(state: Mapping[str, Any]) -> str | None:
     """
     if cloud := outputs(state).get(OUTPUT):
         return str(cloud)
-    resources = (state.get("deployment") or {}).get("resources") or []
-    providers = [one.get("inputs") or {} for one in resources if one.get("type") == "pulumi:providers:gcp"]
+    providers = [one.get("inputs") or {} for one in resources(state) if one.get("type") == "pulumi:providers:gcp"]
     if not providers:
         return None
     endpoints = [value for inputs in providers for key, value in inputs.items() if key.endswith("CustomEndpoint")]
     return SANDBOX if any(_on_this_machine(str(endpoint)) for endpoint in endpoints) else GOOGLE
 
 
+def resources(state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    """What a state (`pulumi stack export`) holds; nothing of a stack that no backend knows."""
+    found: list[dict[str, Any]] = ((state or {}).get("deployment") or {}).get("resources") or []
+    return found
+
+
 def outputs(state: Mapping[str, Any]) -> dict[str, Any]:
     """Outputs of the stack in a state; none before its first update has ended."""
-    resources = (state.get("deployment") or {}).get("resources") or []
-    found = [one.get("outputs") or {} for one in resources if one.get("type") == "pulumi:pulumi:Stack"]
+    found = [one.get("outputs") or {} for one in resources(state) if one.get("type") == "pulumi:pulumi:Stack"]
     return dict(found[0]) if found else {}
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key of a mapping that stands for something else."""
 HIDDEN = "1b47061264138c4ac30d75fd1eb44270"
+"""The value beside it is a secret. Source: sdk/go/common/resource/sig/sig.go of Pulumi 3.274."""
 UNKNOWNS = frozenset(
     {
         "04da6b54-80e4-46f7-96ec-b56ff0331ba9",  # of a string, and of what nobody knows more of

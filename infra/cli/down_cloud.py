@@ -29,6 +29,8 @@ class ProtectedError(AccelformError):
 
 
 def run(names: Sequence[str], folder: Path, *, confirm: str | None, yes: bool, keep_protected: bool, as_json: bool) -> int:
+    from infra.gitops.changes import kind_of
+    from infra.gitops.plan import is_component
     from infra.local import project, reach, up
     from infra.local.stored import stored
 
@@ -36,7 +38,7 @@ def run(names: Sequence[str], folder: Path, *, confirm: str | None, yes: bool, k
     root = project.checkout(Path.cwd())
     there = reach.theirs(root, [stack], "down")
     state = there.standing[stack]
-    goes = [one for one in stored(state) if not one.existing and not _is_group(one)]
+    goes = [one for one in stored(state) if not one.existing and not is_component(one.type)]
     if not goes:
         _said(as_json, {"exit_code": 0, "stack": stack, "changes": {}, "left": []}, f"{stack}: nothing of it stands")
         return ExitCode.OK
@@ -58,7 +60,7 @@ def run(names: Sequence[str], folder: Path, *, confirm: str | None, yes: bool, k
     if outcome.code:
         lines = "".join(f"\n  {line}" for line in outcome.text().splitlines())
         raise up.UpdateError(f"stack {stack}: the destroy stopped; the next `{WHERE} {stack}` goes on from there{lines}")
-    left = [f"{_kind(one)} {one.name}" for one in kept]
+    left = [f"{kind_of(one.type)} {one.name}" for one in kept]
     stays = f"; what is protected stands: {', '.join(left)}" if left else f"; the empty stack is in your backend: pulumi stack rm {stack}"
     data = {"exit_code": 0, "stack": stack, "changes": dict(outcome.changes), "left": left}
     _said(as_json, data, f"{stack}: {outcome.changes.get('delete', 0)} deleted{stays}")
@@ -116,7 +118,7 @@ def _show(stack: str, environment: str, goes: Sequence[Declared], *, keep_protec
     """What goes, what is lost with it, and what is protected."""
     from rich.text import Text
 
-    from infra.gitops.changes import ORDER
+    from infra.gitops.changes import ORDER, kind_of
     from infra.gitops.lost import lost
 
     out = console()
@@ -127,13 +129,13 @@ def _show(stack: str, environment: str, goes: Sequence[Declared], *, keep_protec
     if found:
         table = plain_table("lost", "")
         for one, (kind, words) in sorted(found, key=lambda item: ORDER.index(item[1][0])):
-            table.add_row(Text(f"{_kind(one)} {one.name}", "bold red"), Text(f"{kind}: {words}", "bold red"))
+            table.add_row(Text(f"{kind_of(one.type)} {one.name}", "bold red"), Text(f"{kind}: {words}", "bold red"))
         out.print(table)
-    rest = Counter(_kind(one) for one in goes if not one.protect and not lost(one.type))
+    rest = Counter(kind_of(one.type) for one in goes if not one.protect and not lost(one.type))
     if rest:
         out.print(Text(f"goes too: {', '.join(f'{count} {kind}' for kind, count in sorted(rest.items()))}"))
     for one in kept if keep_protected else ():
-        out.print(Text(f"stays, since it is protected: {_kind(one)} {one.name}"))
+        out.print(Text(f"stays, since it is protected: {kind_of(one.type)} {one.name}"))
     if any(one.type == RUNNER for one in goes):
         out.print(
             Text(f"machines of a run are not the stack's: end runs first, by accelform jobs list --stack {stack} --cloud"), soft_wrap=True
@@ -145,23 +147,15 @@ def _refusal(stack: str, environment: str, kept: Sequence[Declared]) -> str:
     """
     The engine would delete all else first, and fail then (CLI 3.274, `destroy` without a preview): so it is not begun.
     """
-    lines = [f"\n  {_kind(one)} {one.name}\n    pulumi state unprotect '{one.urn}' --stack {stack}" for one in kept]
+    from infra.gitops.changes import kind_of
+
+    lines = [f"\n  {kind_of(one.type)} {one.name}\n    pulumi state unprotect '{one.urn}' --stack {stack}" for one in kept]
     return (
         f"stack {stack}: {len(kept)} of its resources are protected, with the data in them, and nothing was destroyed"
         + "".join(lines)
         + f"\n  fix: --keep-protected, which destroys all else; or, to lose the data too, unprotect each of them by its line above, or set"
         f"\n  accelform:environment: dev (now {environment}) and `accelform up --cloud {stack}`, then destroy; a bucket must be empty, too"
     )
-
-
-def _is_group(one: Declared) -> bool:
-    from infra.gitops.plan import is_component
-
-    return is_component(one.type)
-
-
-def _kind(one: Declared) -> str:
-    return one.type.rpartition(":")[2]
 
 
 def _said(as_json: bool, data: Mapping[str, Any], text: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from infra.cli.output import console, plain_table, print_json, problems_json
 from infra.cli.progress import Progress
+from infra.cli.up import meant
 from infra.errors import AccelformError, ExitCode
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Previewed:
 
 def run(names: Sequence[str], folder: Path, *, cloud: bool, full: bool, as_json: bool) -> int:
     """Looks at every named stack, even where one of them is wrong; answers the gravest exit code."""
-    root, every = files(names, folder)
+    root, every = meant(names, folder)
     progress = Progress(quiet=as_json)
     results: list[tuple[StackFile, Previewed | AccelformError]] = []
     for file, result in previews(root, every, progress, cloud=cloud):
@@ -108,17 +109,6 @@ def run(names: Sequence[str], folder: Path, *, cloud: bool, full: bool, as_json:
 
 def code_of(result: Previewed | AccelformError) -> ExitCode:
     return result.code if isinstance(result, Previewed) else result.exit_code
-
-
-def files(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
-    """The checkout that we are in, and the stacks in the order in which they are made."""
-    from infra import stack_kinds
-    from infra.check import stack_files
-    from infra.cli.arguments import STACKS
-    from infra.local import project
-
-    root = project.checkout(Path.cwd())
-    return root, stack_kinds.in_order(stack_files(names, root / STACKS if folder == STACKS else folder))
 
 
 def previews(

@@ -64,11 +64,11 @@ def _in_google(names: Sequence[str], folder: Path, *, allow_gone: bool) -> Mappi
         CloudError: This account does not see the project.
     """
     from infra import stack_kinds
-    from infra.cli import preview
+    from infra.cli.up import meant
     from infra.clouds import check_owner, recorded
     from infra.local import reach, refreshed
 
-    root, files = preview.files(names, folder)
+    root, files = meant(names, folder)
     there = reach.theirs(root, [one.stack for one in files], "refresh")
     for file in files:
         spec = stack_kinds.load(file.path)

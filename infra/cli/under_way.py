@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from infra.catalog.usual_times import UNKNOWN, usual
+from infra.gitops.plan import is_component
 
 if TYPE_CHECKING:
     from infra.local.engine.events import Step
 
 ENDS = ("create", "update", "delete", "import", "create-replacement")
 """The step of a resource after which what its preview said is done; a replaced one is deleted before, or after without waiting."""
-QUIET = ("pulumi:", "accelform:")
-MADE = ("accelform:vertex:", "accelform:tpu:", "accelform:billing:")
-"""Resources of this project's own provider; its other types only group others."""
 SHOWN_SECONDS = 2.0
 """What runs for less is not worth a name."""
 TAKES_LONG = (
@@ -44,7 +42,7 @@ class UnderWay:
 
     def __init__(self, title: str, ahead: Iterable[Step], *, cloud: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._title = title
-        self._ahead = {one.urn: one for one in ahead if one.changes and not one.done and _counts(one.type)}
+        self._ahead = {one.urn: one for one in ahead if one.changes and not one.done and not is_component(one.type)}
         self._total = len(self._ahead)
         self._cloud = cloud
         self._clock = clock
@@ -56,7 +54,7 @@ class UnderWay:
     def take(self, one: Step) -> None:
         """Takes one event."""
         self._ready = True
-        if not _counts(one.type) or not one.changes:
+        if is_component(one.type) or not one.changes:
             return
         key = (one.urn, one.op)
         if one.done:
@@ -127,11 +125,6 @@ def waited_for(one: Step) -> bool:
 def _minutes(one: Step) -> float:
     known = usual(one.type, one.op)
     return float(known.high_minutes) if known else 0.0
-
-
-def _counts(type_: str) -> bool:
-    """Whether it is a resource, and not a group of them."""
-    return type_.startswith(MADE) or not type_.startswith(QUIET)
 
 
 def _shown(one: Step) -> str:

@@ -36,7 +36,7 @@ def run(
     if cloud:
         from infra.cli import up_cloud
 
-        _, stacks = _stacks(names, folder)
+        _, stacks = meant(names, folder)
         allowed = _allowed(stacks, allow_replace)
         return up_cloud.run(names, folder, release=release, allow_replace=allowed, yes=yes, as_json=as_json)
     _only_cloud("up", {"--yes": yes})
@@ -46,7 +46,7 @@ def run(
 
     started = time.monotonic()
     progress = Progress(quiet=as_json)
-    root, stacks = _stacks(names, folder)
+    root, stacks = meant(names, folder)
     with Home.of(root).alone("up"):
         allowed = _allowed(stacks, allow_replace)
         _check_whole(stacks)
@@ -215,7 +215,7 @@ def env(names: Sequence[str], folder: Path, *, as_json: bool) -> int:
     from infra.local import up
     from infra.local.home import Home
 
-    root, stacks = _stacks(names, folder)
+    root, stacks = meant(names, folder)
     with Home.of(root).alone("env"):
         place = up.prepare(root, stacks, Progress(quiet=as_json))
         variables = up.shell(place)
@@ -249,7 +249,7 @@ def recover(names: Sequence[str], *, forget: bool, allow_gone: bool = False, as_
     return ExitCode.OK
 
 
-def _stacks(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
+def meant(names: Sequence[str], folder: Path) -> tuple[Path, list[StackFile]]:
     """The checkout that we are in, and the stack files that are meant: those of its own folder, unless another is named."""
     from infra import stack_kinds
     from infra.check import stack_files

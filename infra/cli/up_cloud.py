@@ -31,10 +31,11 @@ def run(
     Args:
         allow_replace: Node pools that may be made anew, by stack.
     """
+    from infra.cli.up import meant
     from infra.local import reach
 
     _consistent(release, yes=yes, as_json=as_json)
-    root, every = preview.files(names, folder)
+    root, every = meant(names, folder)
     progress = Progress(quiet=as_json)
     there = reach.theirs(root, [one.stack for one in every], "up")
     done: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 from infra.catalog.usual_times import UsualTime, usual
 from infra.check import place
+from infra.clouds import resources
 from infra.declared import Declared
 from infra.gitops.lost import Kind, lost
 from infra.gitops.plan import Change, begun, is_component
@@ -152,6 +153,7 @@ def waits(every: Sequence[Changed]) -> tuple[list[Changed], list[Changed]]:
 
 def endpoints(state: Mapping[str, Any] | None) -> dict[str, str]:
     """The number of each Vertex AI endpoint that stands: who asks one asks by it."""
-    resources = ((state or {}).get("deployment") or {}).get("resources") or []
-    found = {one["urn"].rpartition("::")[2]: str(one.get("id", "")).rpartition("/")[2] for one in resources if one["type"] == ENDPOINT}
+    found = {
+        one["urn"].rpartition("::")[2]: str(one.get("id", "")).rpartition("/")[2] for one in resources(state) if one["type"] == ENDPOINT
+    }
     return dict(sorted((name, number) for name, number in found.items() if number))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infra.clouds import resources
 from infra.errors import AccelformError, ExitCode
 from infra.local.engine.atomic import write
 from infra.local.engine.call import call, failed
@@ -114,14 +115,14 @@ def recover(
         file.unlink()
         if done.returncode:
             raise failed(f"stack {stack}: the state cannot be mended", done)
-    there = {one["urn"] for one in _resources(mended)}
+    there = {one["urn"] for one in resources(mended)}
     targets = [part for urn in asked if urn in there for part in ("--target", urn)]
     if targets:
         done = call(["refresh", "--stack", stack, "--yes", "--skip-preview", *targets], engine=engine, env=env, folder=folder)
         if done.returncode:
             raise failed(f"stack {stack}: what was in work cannot be looked at", done)
     note.unlink(missing_ok=True)
-    now = {(one["urn"], one.get("id")) for one in _resources(read(home.state, stack))}
+    now = {(one["urn"], one.get("id")) for one in resources(read(home.state, stack))}
     return Recovered(
         lifted,
         adopted=tuple(urn for urn, number in creates.items() if (urn, number) in now),
@@ -241,7 +242,3 @@ def _provider(reference: str, resources: list[dict[str, Any]]) -> str | None:
 
 def _pending(state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return ((state or {}).get("deployment") or {}).get("pending_operations") or []
-
-
-def _resources(state: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    return ((state or {}).get("deployment") or {}).get("resources") or []

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from infra.clouds import resources
 from infra.declared import UNKNOWN, Declared, Secret
+from infra.wire import HIDDEN, SIGNATURE
 
-SIGNATURE = "4dabf18193072939515e22adb298388d"
-SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - a mark, no secret
-"""The engine's own marks of a value that is no plain one. Source: pulumi/pulumi:sdk/go/common/resource/sig/sig.go."""
 OWN = "__"
 """Inputs that begin so are the engine's and its bridge's notes, such as `__defaults`."""
 STACK = "::pulumi:pulumi:Stack::"
@@ -21,8 +20,7 @@ def stored(state: Mapping[str, Any] | None) -> list[Declared]:
 
     A create that was begun and never ended is not among them: nobody knows whether it stands.
     """
-    resources = ((state or {}).get("deployment") or {}).get("resources") or []
-    found = [declared(one) for one in resources if not one["type"].startswith("pulumi:") and not one.get("delete")]
+    found = [declared(one) for one in resources(state) if not one["type"].startswith("pulumi:") and not one.get("delete")]
     return sorted(found, key=lambda one: one.urn)
 
 
@@ -43,7 +41,7 @@ def declared(resource: Mapping[str, Any]) -> Declared:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        if value.get(SIGNATURE) == SECRET:
+        if value.get(SIGNATURE) == HIDDEN:
             return Secret(UNKNOWN)  # encrypted: nobody reads it here
         return {key: _plain(inner) for key, inner in sorted(value.items()) if not key.startswith(OWN)}
     if isinstance(value, list):

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from infra import stack_kinds, yaml_file
 from infra.check import StackFile, stack_files
-from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded
+from infra.clouds import SANDBOX, OwnerError, check_owner, outputs, recorded, resources
 from infra.errors import AccelformError, ExitCode, MachineError, SpecError
 from infra.local import project, recover, refreshed, runs
 from infra.local.engine import atomic, build, events, find, plugin
@@ -209,8 +209,7 @@ def in_turn(stacks: Sequence[str], reads: Mapping[str, Container[str]]) -> list[
 
 def references(state: Mapping[str, Any] | None) -> set[str]:
     """Stacks whose outputs a state's stack reads."""
-    resources = ((state or {}).get("deployment") or {}).get("resources") or []
-    return {one["inputs"]["name"].rpartition("/")[2] for one in resources if one["type"] == REFERENCE}
+    return {one["inputs"]["name"].rpartition("/")[2] for one in resources(state) if one["type"] == REFERENCE}
 
 
 def prepare_down(root: Path, stacks: Sequence[str], progress: Progress) -> Place:
@@ -354,10 +353,10 @@ def down(place: Place, stack: str, progress: Progress) -> Result:
 
 def _unlock(place: Place, stack: str) -> None:
     """Takes the providers' own protection back, which is in the state alone: an update would ask the stack file."""
-    state = _state(place, stack) or {}
+    state = _state(place, stack)
     locked = [
         values
-        for one in (state.get("deployment") or {}).get("resources") or []
+        for one in resources(state)
         for values in (one.get("inputs", {}), one.get("outputs", {}))
         if one["type"] in LOCKED and values.get("deletionProtection")
     ]
@@ -379,7 +378,7 @@ def _buckets(place: Place, stack: str) -> set[str]:
 
 def _resources(place: Place, stack: str) -> list[dict[str, Any]]:
     """What a stack's state holds."""
-    return ((_state(place, stack) or {}).get("deployment") or {}).get("resources") or []
+    return resources(_state(place, stack))
 
 
 def _forget(place: Place, stack: str, buckets: Container[str]) -> None:

@@ -119,27 +119,20 @@ def _named(kind: str, api: str, method: str, items: str, *, everywhere: bool = T
     """Lists of things that say their full name, in all locations or in one."""
 
     def found(google: Google, project: str, region: str) -> Iterator[Thing]:
-        number = _Number(google, project)
         parent = f"projects/{project}" if ".locations." not in method else f"projects/{project}/locations/{'-' if everywhere else region}"
         arguments = {"name": parent} if method.startswith("projects.") and api.startswith("monitoring") else {"parent": parent}
         for one in google.pages(api, f"{method}.list", items, place=region if host else "", **arguments):
-            name = number.by_id(str(one["name"]))
+            name = _by_id(str(one["name"]), project)
             parts = name.split("/")
             yield Thing(kind, name, parts[3] if parts[2:3] == ["locations"] else "global", one.get(labels) or {}, one)
 
     return found
 
 
-class _Number:
-    """Names with a project's number in them, by its id: Vertex AI and Secret Manager answer so."""
-
-    def __init__(self, google: Google, project: str) -> None:
-        self._google = google
-        self._project = project
-
-    def by_id(self, name: str) -> str:
-        parts = name.split("/")
-        return "/".join(["projects", self._project, *parts[2:]]) if parts[0] == "projects" and parts[1].isdigit() else name
+def _by_id(name: str, project: str) -> str:
+    """A name with the project's number in it, by its id: Vertex AI and Secret Manager answer so."""
+    parts = name.split("/")
+    return "/".join(["projects", project, *parts[2:]]) if parts[0] == "projects" and parts[1].isdigit() else name
 
 
 def _clusters(google: Google, project: str, region: str) -> Iterator[Thing]:

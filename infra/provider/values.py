@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from google.protobuf import struct_pb2
 
-SIGNATURE = "4dabf18193072939515e22adb298388d"
-SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - the protocol's word for a secret, not one
+from infra.wire import HIDDEN, SIGNATURE
+
 UNKNOWN_STRING = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """Source: `pulumi.runtime.rpc`: the protocol's own markers."""
 
@@ -53,7 +53,7 @@ class Decoded:
         kind = value.WhichOneof("kind")
         if kind == "struct_value":
             fields = value.struct_value.fields
-            if SIGNATURE in fields and fields[SIGNATURE].string_value == SECRET:
+            if SIGNATURE in fields and fields[SIGNATURE].string_value == HIDDEN:
                 self.secrets.add(path)
                 return self._value(fields["value"], path)
             return {key: self._value(part, (*path, key)) for key, part in sorted(fields.items())}
@@ -87,7 +87,7 @@ def _encoded(value: Any, path: Path, secrets: set[Path]) -> struct_pb2.Value:
     made = _plain(value, path, secrets)
     if path not in secrets:
         return made
-    fields = {SIGNATURE: struct_pb2.Value(string_value=SECRET), "value": made}
+    fields = {SIGNATURE: struct_pb2.Value(string_value=HIDDEN), "value": made}
     return struct_pb2.Value(struct_value=struct_pb2.Struct(fields=fields))
 
 

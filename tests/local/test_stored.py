@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from infra.declared import UNKNOWN, Declared, Secret
-from infra.local.stored import SECRET, SIGNATURE, stored
+from infra.local.stored import stored
+from infra.wire import HIDDEN, SIGNATURE
 
 STACK = {"urn": "urn:pulumi:try::accelform::pulumi:pulumi:Stack::accelform-try", "type": "pulumi:pulumi:Stack"}
 GROUP = {"urn": "urn:pulumi:try::accelform::accelform:x:X::x", "type": "accelform:x:X", "parent": STACK["urn"]}
@@ -25,7 +26,7 @@ def test_reads_what_rules_and_prices_read() -> None:
         "location": "us-east5",
         "labels": {"__defaults": [], "owner": "ml"},
         "rules": [{"__defaults": ["x"], "age": 30.0}],
-        "key": {SIGNATURE: SECRET, "ciphertext": "v1:abc"},
+        "key": {SIGNATURE: HIDDEN, "ciphertext": "v1:abc"},
     }
     bucket = {
         "urn": URN,

@@ -16,11 +16,9 @@ from pulumi.runtime.proto import resource_pb2
 
 from infra.collect import STACK_TYPE, Monitor, collect
 from infra.local.adopt.lookup import Answer
-from infra.provider.server import ProviderError
 from infra.provider.values import Decoded, encode
 
 PROVIDER = "pulumi:providers:"
-REFERENCE = "pulumi:pulumi:StackReference"
 
 
 class Looks(Protocol):
@@ -123,6 +121,3 @@ def look(program: Callable[[], None], stack: str, looks: Looks, done: Callable[[
     monitor = Informed(looks, done)
     collect(program, stack, monitor)
     return sorted(monitor.seen, key=lambda one: (one.urn.split("::")[2].count("$"), one.urn))
-
-
-__all__ = ["REFERENCE", "Informed", "Looks", "ProviderError", "Seen", "look"]

@@ -12,7 +12,8 @@ import echo
 import pytest
 
 from infra.local.gcp import types
-from infra.provider.values import SECRET, SIGNATURE, Decoded
+from infra.provider.values import Decoded
+from infra.wire import HIDDEN, SIGNATURE
 
 RECORDED = Path(__file__).parents[4] / "shared" / "provider-traffic"
 WITHOUT = "the recordings are not on this machine: ../shared/provider-traffic"
@@ -29,7 +30,7 @@ WRITTEN = {"addressType", "calendarPeriod", "metadataFields"}
 UNANSWERED = {"gcp:container/cluster:Cluster": {"network", "subnetwork"}}
 """Inputs that the recording's echo did not answer where Google does."""
 
-NO_SECRET = {SIGNATURE: SECRET, "plaintext": '""'}
+NO_SECRET = {SIGNATURE: HIDDEN, "plaintext": '""'}
 """How the recording has a secret that was not written."""
 
 NOT_HERE = {"gcp:cloudrunv2/service:Service", "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretVersion:SecretVersion"}

@@ -14,9 +14,10 @@ from google.protobuf import json_format
 from pulumi.runtime.proto import provider_pb2
 
 from infra.provider.resources.model import LABEL
-from infra.provider.values import SECRET, UNKNOWN, encode
+from infra.provider.values import UNKNOWN, encode
 from infra.sandbox.cloud import Request
 from infra.sandbox.faults import Fault
+from infra.wire import HIDDEN
 
 TOKEN = "accelform:vertex:Model"
 PLACE = f"projects/{PROJECT}/locations/asia-east1"
@@ -528,7 +529,7 @@ def test_it_is_imported_by_its_name(sandbox: Sandbox, provider: Driver, inputs: 
     }
     answer = provider.provider.Read(provider_pb2.ReadRequest(urn=provider.urn(TOKEN), id=NAME), None)
     for one in (answer.inputs, answer.properties):
-        assert SECRET in json.dumps(json_format.MessageToDict(one)["env"])
+        assert HIDDEN in json.dumps(json_format.MessageToDict(one)["env"])
     assert provider.checked(TOKEN, read) == read
     made = provider.update(TOKEN, id, state, read, read | {"displayName": "ours"})
     assert (made["versionId"], list(versions(sandbox))) == ("1", ["1a"])
@@ -664,7 +665,7 @@ def test_secrets_stay_secret(sandbox: Sandbox, provider: Driver, inputs: dict[st
     read = provider.provider.Read(request, Context())
     for one in (made.properties, read.properties, read.inputs):
         env = json_format.MessageToDict(one)["env"]
-        assert (SECRET in json.dumps(env["A_KEY"]), env["B"]) == (True, "$(A_KEY)")
+        assert (HIDDEN in json.dumps(env["A_KEY"]), env["B"]) == (True, "$(A_KEY)")
     sandbox.cloud.faults.add(Fault(do="error", path="models:upload", code=400, message="bad value k-123456 of A_KEY"))
     request = provider_pb2.UpdateRequest(
         urn=provider.urn(TOKEN),
