@@ -40,10 +40,10 @@ def _environment(path: Path, project: str, own: str) -> str | None:
         text = path.read_text(encoding="utf-8")
         if project not in text or set(SAID.findall(text)) == {own}:
             return None
-        config = read(path).data.get("config")
+        config = read(path).config
     except (OSError, UnicodeDecodeError, SpecError):
         return None
-    if not isinstance(config, dict) or config.get("gcp:project") != project:
+    if config.get("gcp:project") != project:
         return None
     found = config.get("accelform:environment")
     return found if isinstance(found, str) else None

@@ -154,9 +154,8 @@ def _side(file: StackFile) -> _Side:
     Raises:
         SpecError: The file cannot be read, or does not say where it stands.
     """
-    data = read(file.path).data
-    config = data.get("config")
-    config = config if isinstance(config, dict) else {}
+    found = read(file.path)
+    data, config = found.data, found.config
     kind = spec_of(config, str(file.path)).model_fields["kind"].default
     of, stack = config, file.stack
     if kind == "apps":
@@ -164,8 +163,7 @@ def _side(file: StackFile) -> _Side:
         if not isinstance(said, str) or not STACK_NAME.fullmatch(said):
             raise SpecError(str(file.path), [Problem("region_stack", "is missing", fix=f"accelform check {file.stack}")])
         stack = said
-        beside = read(file.path.parent / f"Pulumi.{stack}.yaml").data.get("config")
-        of = beside if isinstance(beside, dict) else {}
+        of = read(file.path.parent / f"Pulumi.{stack}.yaml").config
     wanted = (PROJECT_KEY, f"{NAMESPACE}region", f"{NAMESPACE}environment")
     if lacking := [key for key in wanted if not isinstance(config.get(key), str)]:
         problems = [Problem(key.removeprefix(NAMESPACE), "is missing", fix=f"accelform check {file.stack}") for key in lacking]

@@ -31,10 +31,9 @@ def _of_others(checked: Checked) -> Iterator[LineItem]:
 def _is_of(path: Path, project: str) -> bool:
     """Whether a file is of the project; one that nobody can read may be."""
     try:
-        config = read(path).data.get("config")
+        return bool(read(path).config.get(PROJECT_KEY) == project)
     except SpecError:
         return True
-    return isinstance(config, dict) and config.get(PROJECT_KEY) == project
 
 
 @lru_cache(maxsize=64)

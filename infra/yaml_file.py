@@ -26,6 +26,12 @@ class YamlFile:
     data: dict[str, Any]
     lines: Mapping[KeyPath, int]
 
+    @property
+    def config(self) -> dict[str, Any]:
+        """What is under `config`; nothing where that is no mapping, which whoever judges the file tells."""
+        found = self.data.get("config")
+        return found if isinstance(found, dict) else {}
+
     def line_of(self, path: KeyPath) -> int | None:
         """Line of the key, or of the nearest key above it that the file has."""
         return _line_of(self.lines, path)

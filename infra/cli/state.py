@@ -329,8 +329,7 @@ def _config(path: Path) -> dict[str, str]:
     """What a file says in words, however wrong the rest of it is: it is read when things are bad."""
     from infra.yaml_file import read
 
-    config = read(path).data.get("config")
-    return {key: value for key, value in (config if isinstance(config, dict) else {}).items() if isinstance(value, str)}
+    return {key: value for key, value in read(path).config.items() if isinstance(value, str)}
 
 
 def _foundation(stack: str, config: dict[str, str], folder: Path) -> str:

@@ -176,7 +176,7 @@ def _move(file: StackFile, spec: StackSpec, region: str, stack: str | None) -> M
 
 def _apps(file: StackFile, folder: Path) -> list[str]:
     """Stacks that live in clusters of the region."""
-    return [one.stack for one in stack_files([], folder) if _config(one.path).get(f"{NAMESPACE}region_stack") == file.stack]
+    return [one.stack for one in stack_files([], folder) if read(one.path).config.get(f"{NAMESPACE}region_stack") == file.stack]
 
 
 def _renamed(move: Move, apps: Sequence[str]) -> dict[str, str]:
@@ -189,15 +189,10 @@ def _renamed(move: Move, apps: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _config(path: Path) -> dict[str, Any]:
-    config = read(path).data.get("config")
-    return config if isinstance(config, dict) else {}
-
-
 def _regions(folder: Path, project: str) -> Iterator[dict[str, Any]]:
     """The region files of the project, unjudged."""
     for one in stack_files([], folder):
-        config = _config(one.path)
+        config = read(one.path).config
         if config.get("gcp:project") == project and config.get(f"{NAMESPACE}kind", REGION) == REGION:
             yield config
 
@@ -433,4 +428,4 @@ def _stays(spec: StackSpec, move: Move) -> Iterator[str]:
     for name, cluster in spec.clusters.items():
         if not cluster.existing:
             yield f"cluster {names.cluster(move.old, name)}"
-    yield from (f"node pool {names.cluster(move.old, name)}" for name in spec.node_pools)
+    yield from (f"node pool {names.cluster(move.old, name)}" for name, pool in spec.node_pools.items() if not pool.existing)
